@@ -12,22 +12,22 @@ import { errorMessage, RpcError } from '../errors.ts';
 import { textLimits } from '../text/text-limits.ts';
 import type { MessageFns } from './generated/plugin-registration.ts';
 
-/** The functions of a service by the names of its methods. A stream is an iterable. */
+/** The functions of a service, by method name. A stream is an iterable. */
 export type ServiceFunctions = Readonly<
   Record<string, (request: never, signal: AbortSignal) => Promise<object> | AsyncIterable<object>>
 >;
 
-/** A service of a generated definition. */
+/** A service with a generated definition. */
 export interface GrpcService {
   definition: { readonly fullName: string; readonly methods: object };
   functions: ServiceFunctions;
 }
 
-/** Bounds the memory that one request takes. A registration takes some hundred bytes. */
+/** Bounds the memory for one request. A registration has some hundred bytes. */
 const maxRequestBytes = 64 * 1024;
-/** Bounds the calls of one connection. */
+/** Maximum number of concurrent calls on one connection. */
 const maxCalls = 10;
-/** Time until a connection without a call is closed, in milliseconds. Clients connect again by themselves. */
+/** Time until a connection without a call is closed, in milliseconds. Clients reconnect by themselves. */
 const maxIdleMs = 60_000;
 
 interface Method {
@@ -44,8 +44,8 @@ interface Options {
 }
 
 /**
- * A gRPC server without a listener. A function that throws answers with the code of its `RpcError`, or UNKNOWN, as
- * servers in Go do.
+ * Creates a gRPC server without a listener. If a function throws, the call fails with the code of its `RpcError`, or
+ * with UNKNOWN, as servers in Go do.
  */
 export function grpcServer(
   services: readonly GrpcService[],
@@ -132,7 +132,7 @@ function signalOf(call: { on(event: 'cancelled', listener: () => void): unknown 
   return controller.signal;
 }
 
-/** An error that quotes a long request would not fit in the headers of the answer. The caller would wait for ever. */
+/** An error that quotes a long request would not fit in the response headers, and the caller would wait forever. */
 function statusOf(error: unknown): { code: number; details: string } {
   const details = boundedText(errorMessage(error), textLimits.message);
   return { code: error instanceof RpcError ? error.code : status.UNKNOWN, details };

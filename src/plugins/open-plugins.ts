@@ -9,7 +9,7 @@ import type { ServiceFunctions } from './grpc-server.ts';
 import type { Plugins, PodResourcesLister } from './types.ts';
 import { serveUnixGrpc } from './unix-grpc-server.ts';
 
-/** Calls for the resources of pods. kubelet: apis/podresources/constants.go DefaultQPS, DefaultBurstTokens */
+/** Limits calls for the resources of pods. kubelet: apis/podresources/constants.go DefaultQPS, DefaultBurstTokens */
 const rate = { perSecond: 100, burst: 10 };
 
 interface Deps {
@@ -17,7 +17,7 @@ interface Deps {
   clock: Clock;
 }
 
-/** The plugins of this machine. Clients and servers are loaded when a plugin is there. */
+/** Opens the plugins of this machine. Clients and servers are loaded once there is a plugin. */
 export function openPlugins(deps: Deps): Plugins {
   const { clock } = deps;
   return {

@@ -8,9 +8,9 @@ import type { Connected, CSINode, DevicePlugin, PluginRegistration } from './typ
 
 /** kubelet: operation_generator.go dialTimeoutDuration, devicemanager/plugin/v1beta1/client.go dial */
 const timeoutMs = 10_000;
-/** Of GetInfo. The caller sets the limit of the notification. kubelet: operation_generator.go */
+/** Timeout of GetInfo. The caller limits the notification. kubelet: operation_generator.go */
 const infoTimeoutMs = 1000;
-/** Bounds the memory of one message: a plugin that presents itself, thousands of devices, the answer of a driver. */
+/** Bounds the memory for one message: a plugin that introduces itself, thousands of devices, a driver's response. */
 const maxBytes = { info: 64 * 1024, devices: 1024 * 1024, answer: 1024 * 1024 };
 
 /** Connects to a socket in plugins_registry. Rejects with a `TimeoutError` after 10 s. */
@@ -30,7 +30,7 @@ export async function connectDevicePlugin(socketPath: string, clock: Clock): Pro
   return { service: grpcService(channel, DevicePluginDefinition, () => timeoutMs), close: channel.close };
 }
 
-/** Of every call to a CSI driver. kubelet: pkg/volume/csi/csi_plugin.go csiTimeout */
+/** Timeout of every call to a CSI driver. kubelet: pkg/volume/csi/csi_plugin.go csiTimeout */
 const csiTimeoutMs = 120_000;
 
 /** Connects to the socket of a CSI driver. Rejects with a `TimeoutError` after 10 s. */

@@ -1,4 +1,4 @@
-/** The messages and services of plugins that the engine uses. */
+/** The plugin messages and services that the engine uses. */
 import type { Service } from '../cri/service.ts';
 import type { NodeDefinition } from './generated/csi.ts';
 import type { ContainerAllocateResponse, DevicePluginDefinition, RegisterRequest } from './generated/device-plugin.ts';
@@ -17,59 +17,59 @@ import type {
   PodResources as PodResourcesMessage,
 } from './generated/pod-resources.ts';
 
-/** The service of a plugin that presents itself by a socket in plugins_registry. */
+/** The service of a plugin that introduces itself through a socket in plugins_registry. */
 export type PluginRegistration = Service<RegistrationDefinition>;
 
-/** Messages as bytes. */
+/** Converts messages to bytes and back. */
 export interface MessageCodec<M> {
   encode: (message: M) => Uint8Array;
-  /** Throws an `Error` for bytes that are no message. */
+  /** Throws an `Error` if the bytes are not a message. */
   decode: (bytes: Uint8Array) => M;
 }
 
 /** The service of a device plugin. */
 export type DevicePlugin = Service<DevicePluginDefinition>;
 
-/** The service of a CSI driver for this node. */
+/** The node service of a CSI driver. */
 export type CSINode = Service<NodeDefinition>;
 
-/** A service over its own connection. */
+/** A service on a separate connection. */
 export interface Connected<S> {
   service: S;
-  /** Ends calls under way. */
+  /** Aborts calls in flight. */
   close: () => void;
 }
 
-/** Sockets of the node's own for plugins and their users. Each rejects with the error of the system. */
+/** The node's sockets for plugins and their clients. Each method rejects with the system error. */
 interface PluginServers {
-  /** Serves the registration of device plugins. A rejection of `register` is the answer. */
+  /** Serves the registration of device plugins. If `register` rejects, the plugin receives the error. */
   serveDeviceRegistration: (
     socketPath: string,
     register: (request: RegisterRequest) => Promise<void>,
   ) => Promise<UnixServer>;
-  /** Serves the resources of pods, on a limited number of calls. */
+  /** Serves the resources of pods, with a rate limit. */
   servePodResources: (socketPath: string, lister: PodResourcesLister) => Promise<UnixServer>;
 }
 
-/** The calls of monitoring agents. A thrown error is the answer. */
+/** The calls of monitoring agents, which receive thrown errors. */
 export interface PodResourcesLister {
   list: () => PodResources[];
   getAllocatableResources: () => DeepPartial<AllocatableResourcesResponse>;
   get: (request: GetPodResourcesRequest) => PodResources;
 }
 
-/** A pod with what its containers have. */
+/** A pod with the resources of its containers. */
 export type PodResources = DeepPartial<PodResourcesMessage>;
 
 export interface UnixServer {
   close: () => void;
 }
 
-/** Connections to plugins, and sockets for them. A connection rejects with a `TimeoutError` after 10 s. */
+/** Connections to plugins, and sockets for them. Connecting rejects with a `TimeoutError` after 10 s. */
 export interface Plugins extends PluginServers {
   connectRegistration: (socketPath: string) => Promise<Connected<PluginRegistration>>;
   connectCSINode: (socketPath: string) => Promise<Connected<CSINode>>;
   connectDevicePlugin: (socketPath: string) => Promise<Connected<DevicePlugin>>;
-  /** Of the answers that a checkpoint keeps. */
+  /** Codec for the responses that a checkpoint stores. */
   allocateResponse: MessageCodec<ContainerAllocateResponse>;
 }

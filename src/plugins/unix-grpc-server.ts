@@ -19,18 +19,18 @@ interface Deps {
   idleMs?: number;
 }
 
-/** Bounds what all clients together hold open. A new one replaces the one that has been idle the longest. */
+/** Limits the connections of all clients together. A new one replaces the one that has been idle the longest. */
 const maxConnections = 64;
 
 /**
  * Serves gRPC on a socket that only its owner may open. The server is loaded at the first connection, so a socket
- * without clients costs nothing. Replaces an older socket at once. Rejects with the error of the system.
+ * without clients costs nothing. Replaces an older socket at once. Rejects with the system error.
  */
 export async function serveUnixGrpc(path: string, { services, faults, idleMs }: Deps): Promise<UnixGrpcServer> {
   const sockets = new IdleClients<Socket>();
   let server: Promise<{ serve: (socket: Socket) => void; close: () => void }> | undefined;
   const listener = createServer((socket) => {
-    // Before the new one is added, which has said nothing yet.
+    // Runs before the new client is added, which has not sent anything yet.
     if (sockets.size >= maxConnections) sockets.evictLongestSilent()?.destroy();
     sockets.add(socket);
     socket.once('close', () => {
@@ -81,7 +81,10 @@ export async function serveUnixGrpc(path: string, { services, faults, idleMs }: 
   };
 }
 
-/** The connections of a server: a few dozen at most, because every eviction checks all of them. */
+/**
+ * Tracks how long the clients of a server have been idle. Every eviction checks all of them, so use it for a few dozen
+ * at most.
+ */
 export class IdleClients<Client extends Pick<Socket, 'bytesRead'>> {
   /** Bytes that each client had sent at the last check, longest idle first. */
   private readonly bytes = new Map<Client, number>();
