@@ -1,12 +1,13 @@
 /**
- * A lock that the death of its holder frees, like the kernel's file locks, which Node cannot take.
+ * A lock that is freed when its holder dies, like the kernel's file locks, which Node cannot use.
  *
  * INVARIANTS:
- * - The lock is a link with a number. It is held while the process that it names runs.
- * - A process that takes the lock adds the number after the highest, and then looks at all. It does not hold the lock
- * if it sees a higher number, or a lower one that names a running process. Of two that add numbers, one sees the other.
- * - The holder removes the lower numbers. Its own link stays, marked as free. If it cannot be marked, it is removed.
- * The numbers begin again then, so a lower one may be newer.
+ * - The lock is a link with a number. It is held while the process that the link names is running.
+ * - To acquire the lock, a process adds the number after the highest one and then reads all numbers. It does not hold
+ *   the lock if it sees a higher number, or a lower one that names a running process. If two processes add numbers, one
+ *   of them sees the other's.
+ * - The holder removes the lower numbers. On release, its own link stays and is marked as free, or is removed if it
+ *   cannot be marked. Then the numbers start over, so a lower number may be newer.
  */
 import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,18 +17,18 @@ import { identify, isRunning, isStopped, type ProcessIdentity } from '../process
 import { makeFolder } from './make-folder.ts';
 
 /**
- * Milliseconds between the first two attempts, doubled after each. The kernel does not report the end of other
- * processes, and most locks are held for milliseconds.
+ * Milliseconds between the first two attempts, doubled after each. The kernel does not report when other processes
+ * exit, and most locks are held for milliseconds.
  */
 const firstPollMs = 5;
 const maxPollMs = 250;
-/** Milliseconds to wait for a stopped holder. */
+/** Milliseconds to wait for a holder that is stopped, such as by SIGSTOP. */
 const patienceMs = 1500;
 const free = 'free';
 
 /**
- * Runs `work` while no other process holds the lock of this folder. Callers of one process queue for it. Rejects with
- * a `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
+ * Runs `work` while no other process holds the lock in this folder. Callers within one process queue for it. Rejects
+ * with a `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
  */
 export async function withFileLock<T>(
   folder: string,
@@ -60,12 +61,12 @@ async function release(link: string): Promise<void> {
     await symlink(free, made);
     await rename(made, link);
   } catch {
-    // A full disk may have no inode left. The link would name this process, and keep all others waiting.
+    // A full disk may have no inode left. The old link would name this process and keep all others waiting.
     await rm(link, { force: true }).catch(() => undefined);
   }
 }
 
-/** Makes a link that names this process. Replaces an earlier one atomically. */
+/** Creates a link that names this process. Atomically replaces an earlier one. */
 export async function recordHolder(link: string): Promise<void> {
   const unnamed = `${link}.${process.pid}`;
   await rm(unnamed, { force: true });
@@ -73,12 +74,12 @@ export async function recordHolder(link: string): Promise<void> {
   await rename(unnamed, link);
 }
 
-/** The text of a link that names a process. */
+/** Returns the content of a link that names a process. */
 export async function holderText(pid: number): Promise<string> {
   return `${String(pid)} ${(await identify(pid))?.startTicks ?? ''}`;
 }
 
-/** The process that a link names. */
+/** Returns the process that a link names. */
 export function parseHolder(text: string): ProcessIdentity {
   const [pid, startTicks = ''] = text.split(' ');
   return { pid: Number(pid), startTicks };
@@ -91,12 +92,12 @@ async function refuseStopped(holder: ProcessIdentity | undefined, folder: string
   });
 }
 
-/** Another process holds the lock. `holder` is undefined if it has ended. */
+/** Another process holds the lock. `holder` is undefined if it has exited. */
 interface Held {
   holder: ProcessIdentity | undefined;
 }
 
-/** Returns the link if we took the lock, else its holder. */
+/** Returns the link if we acquired the lock, else its holder. */
 async function take(folder: string, self: string): Promise<string | Held> {
   const linkOf = (number: number): string => join(folder, String(number));
   const highest = Math.max(0, ...(await numbersIn(folder)));
@@ -125,13 +126,13 @@ async function anyHeldBy(links: readonly string[]): Promise<Held | undefined> {
 }
 
 async function numbersIn(folder: string): Promise<number[]> {
-  // Ignores longer numbers, which we never reach and cannot count on from.
+  // Ignores longer numbers, which we never reach and which are too large to increment exactly.
   return (await readdir(folder)).filter((name) => /^\d{1,15}$/.test(name)).map(Number);
 }
 
 /**
- * The holder that a link names. If the link is gone, another process was faster. Returns undefined if the lock is free,
- * also if the name is not a link: a copy of the folder has files in their place.
+ * Returns the holder that a link names. If the link was removed, another process was faster. Returns undefined if the
+ * lock is free, which includes a name that is not a link: in a copy of the folder, links may have become files.
  */
 async function heldBy(link: string): Promise<Held | undefined> {
   const text = await readlink(link).catch((error: unknown) => (hasCode(error, 'EINVAL') ? free : undefined));

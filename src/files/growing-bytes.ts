@@ -1,6 +1,6 @@
 /**
- * Bytes that come in parts. They are copied into one buffer, because a list of parts of one byte takes some 200 times
- * their length, and more if each part keeps the read that it came with.
+ * Bytes that arrive in chunks. Copies them into one buffer, because a list of one-byte chunks needs some 200 times
+ * their length, and more if each chunk keeps alive the buffer that it was read into.
  */
 export class GrowingBytes {
   private buffer = Buffer.alloc(0);
@@ -21,7 +21,7 @@ export class GrowingBytes {
     this.used = total;
   }
 
-  /** All bytes so far. None are left here. */
+  /** Returns and removes all bytes so far. */
   drain(): Buffer {
     const bytes = this.buffer.subarray(0, this.used);
     this.buffer = Buffer.alloc(0);

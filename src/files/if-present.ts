@@ -1,6 +1,9 @@
 import { hasCode } from '../errors.ts';
 
-/** The result of work on a file. Resolves with undefined if it fails with such a code: if the file is missing. */
+/**
+ * Returns the result of work on a file. Resolves to undefined if it fails with one of `codes`, by default because the
+ * file is missing.
+ */
 export async function ifPresent<T>(work: Promise<T>, ...codes: readonly string[]): Promise<T | undefined> {
   try {
     return await work;

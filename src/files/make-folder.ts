@@ -4,8 +4,8 @@ import { hasCode } from '../errors.ts';
 
 /**
  * Creates a folder and its missing parents. Leaves an existing one unchanged. Rejects with the error of the file
- * system. Replaces Node's own `recursive`, which loops forever in a lost thread if mkdir returns ENOENT below an
- * existing folder, as in /proc.
+ * system. Replaces Node's own `recursive`, which blocks a thread forever if mkdir returns ENOENT below an existing
+ * folder, as in /proc.
  */
 export async function makeFolder(path: string, mode: number): Promise<void> {
   try {
@@ -19,7 +19,7 @@ export async function makeFolder(path: string, mode: number): Promise<void> {
   }
 }
 
-/** Another caller may have made the folder by now. */
+/** Another caller may have created the folder in the meantime. */
 async function makeBelow(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
@@ -28,7 +28,7 @@ async function makeBelow(path: string, mode: number): Promise<void> {
   }
 }
 
-/** True if the path leads to a folder. False if that cannot be looked at. */
+/** True if the path leads to a folder. False if we cannot check that. */
 export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();

@@ -2,7 +2,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../errors.ts';
 
-/** The folders of a root-dir whose content the agent runs, trusts or sends secrets to. */
+/** Folders in a root-dir whose content the agent runs, trusts or sends secrets to. */
 const readFolders = [
   ...['applied', 'cni', 'cni/net.d', 'containerd', 'containerd/certs.d', 'images', 'manifests-last-good'],
   ...['persistent-volumes', 'pki', 'plugins', 'plugins_registry', 'pods', 'runs', 'seccomp'],
@@ -10,8 +10,8 @@ const readFolders = [
 ] as const;
 
 /**
- * Throws a `UserError` if a user other than root and this one could have prepared the root-dir, or could change what is
- * in it. Missing folders are fine.
+ * Throws a `UserError` if a user other than root and ourselves could have prepared the root-dir or could change its
+ * content. Missing folders are fine.
  */
 export function refuseForeignRootDir(rootDir: string): void {
   for (const path of [rootDir, ...readFolders.map((name) => join(rootDir, name))]) {
@@ -26,10 +26,10 @@ export function refuseForeignRootDir(rootDir: string): void {
   }
 }
 
-/** Throws a `UserError` if a user other than root and this one may listen on this control socket. */
+/** Throws a `UserError` if a user other than root and ourselves may be listening on this control socket. */
 export function refuseForeignSocket(path: string): void {
   const [folder, socket] = [statsOf(dirname(path)), statsOf(path)];
-  // In a sticky folder nobody else can replace the socket.
+  // In a sticky folder, nobody else can replace the socket.
   const isShared = folder !== undefined && (folder.mode & sticky) === 0 && otherWriters(folder) !== undefined;
   const owner = (folder && foreignOwner(folder)) ?? (socket && foreignOwner(socket));
   const problem = isShared ? 'is in a folder where others may write' : owner;
@@ -50,7 +50,9 @@ function otherWriters({ mode, gid }: Stats): string | undefined {
   return (mode & (isOwnGroup ? 0o002 : 0o022)) === 0 ? undefined : 'is writable for others';
 }
 
-/** Returns undefined if nothing is there, or this user may not look: then it cannot read it either. */
+/**
+ * Returns undefined if there is nothing, or if this user may not read the path: then nothing is read from it either.
+ */
 function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

@@ -1,25 +1,27 @@
 /*
  * INVARIANTS: every file that a container or another program could replace is opened here. A named pipe without a
- * writer would block one of libuv's four threads for ever. Opening a device can have any effect, such as arming a
- * watchdog. So a path is first opened with O_PATH. If it is a regular file, it is opened by its descriptor, so nobody
- * can swap it in between.
+ * writer would block one of libuv's four threads forever. Opening a device can do anything, such as arm a watchdog. So
+ * a path is first opened with O_PATH. If it is a regular file, it is then opened through that descriptor, so that
+ * nobody can swap it in between.
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
 import { hasCode, UserError, withPath } from '../errors.ts';
 import { ifPresent } from './if-present.ts';
 
-/** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
+/**
+ * Linux's O_PATH, a flag that Node does not define. Opening with it reads nothing and does not touch a device or pipe.
+ */
 export const O_PATH = 0o10_000_000;
 const readOnly = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 const readWrite = constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY;
 const writeNew = readWrite | constants.O_CREAT | constants.O_EXCL;
 
-/** Limit on a file of the node that a flag names, such as the configuration. */
+/** Limit for a file of the node that a flag names, such as the configuration. */
 export const maxNamedFileBytes = 10 * 1024 * 1024;
 
 interface OpenOptions {
-  /** Follows a link at the end of the path, such as a link to a log. By default a link is rejected. */
+  /** If true, follows a link at the end of the path, such as a link to a log. By default, a link is rejected. */
   followLinks?: boolean;
 }
 
@@ -27,8 +29,8 @@ interface OpenOptions {
 export class NotARegularFile extends UserError {}
 
 /**
- * Opens a regular file to read, without waiting for a writer. Rejects with `NotARegularFile` for every other kind of
- * file, and with the file system's error if there is none. The caller closes it.
+ * Opens a regular file for reading, without waiting for a writer. Rejects with `NotARegularFile` for every other kind
+ * of file, and with the file system's error if there is none. The caller closes it.
  */
 export function openRegularFile(path: string | Buffer, options: OpenOptions = {}): Promise<FileHandle> {
   return openAs(path, readOnly, options);
@@ -44,7 +46,7 @@ export async function readRegularFile(
 ): Promise<Buffer> {
   const file = await openRegularFile(path, options);
   try {
-    // One byte more than allowed, because a file may grow meanwhile and /proc reports size 0.
+    // One byte more than allowed, because a file may grow in the meantime and /proc reports size 0.
     const bytes = await readAt(file, 0, Math.min((await file.stat()).size, maxBytes) + 1, maxBytes + 1);
     if (bytes.length > maxBytes) throw new UserError(`${path.toString()} is larger than ${maxBytes} bytes`);
     return bytes;
@@ -54,13 +56,12 @@ export async function readRegularFile(
 }
 
 /**
- * Reads the last `maxBytes` of a regular file. Resolves with undefined if it is missing. Rejects like
- * `openRegularFile`.
+ * Reads the last `maxBytes` of a regular file. Resolves to undefined if it is missing. Rejects like `openRegularFile`.
  */
 export async function readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
   const found = await ifPresent(lstat(path));
   if (found === undefined) return undefined;
-  // Most often so, and a look takes one operation where reading takes six.
+  // Most files are empty, and this check takes one operation where reading takes six.
   if (found.isFile() && found.size === 0) return new Uint8Array();
   const file = await ifPresent(openRegularFile(path));
   if (file === undefined) return undefined;
@@ -74,9 +75,9 @@ export async function readFileTail(path: string, maxBytes: number): Promise<Uint
 }
 
 /**
- * Writes a file of ours in place, so that a container that has it mounted sees the new content. Removes a link, named
- * pipe or other entry in its place first, without writing to it. A full disk leaves the old content. Rejects with the
- * error of the file system.
+ * Writes a file of ours in place, so that a container that has it mounted sees the new content. First removes a link,
+ * named pipe or other entry in its place, without writing to it. If the disk is full, the old content stays. Rejects
+ * with the error of the file system.
  */
 export async function writeInPlace(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const bytes = Buffer.from(content);
@@ -84,7 +85,7 @@ export async function writeInPlace(path: string, content: string | Uint8Array, m
   try {
     const { size, mode: found } = await file.stat();
     if (!(await holds(file, size, bytes))) await replaceContent(file, size, bytes);
-    // The umask limits the mode of a new file, but not chmod.
+    // The umask limits the mode of a new file, but does not apply to chmod.
     if ((found & 0o7777) !== mode) await file.chmod(mode);
   } catch (error) {
     throw withPath(error, path);
@@ -97,7 +98,7 @@ async function holds(file: FileHandle, size: number, bytes: Buffer): Promise<boo
   return size === bytes.length && (await readAt(file, 0, size, size)).equals(bytes);
 }
 
-/** Takes the space of a longer content first. The rest replaces bytes that have their space. */
+/** If the content grows, first allocates the additional space. The rest overwrites bytes that already have space. */
 async function replaceContent(file: FileHandle, size: number, bytes: Buffer): Promise<void> {
   try {
     await writeAt(file, size, bytes.subarray(size));
@@ -115,7 +116,7 @@ async function writeAt(file: FileHandle, position: number, bytes: Buffer): Promi
   }
 }
 
-/** Makes a new file with exactly this mode. Rejects with EEXIST if the name is taken. */
+/** Creates a file with exactly this mode. Rejects with EEXIST if the name exists. */
 export async function writeNewFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, writeNew, mode);
   try {
@@ -149,7 +150,7 @@ async function openAs(path: string | Buffer, flags: number, { followLinks = fals
   }
 }
 
-/** Reads from `start` to the end, `maxBytes` at most. The first buffer has `expected` bytes. */
+/** Reads from `start` to the end, but at most `maxBytes`. The first buffer has `expected` bytes. */
 async function readAt(file: FileHandle, start: number, expected: number, maxBytes: number): Promise<Buffer> {
   let bytes = Buffer.alloc(expected);
   let length = 0;

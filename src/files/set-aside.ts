@@ -3,8 +3,8 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 /**
- * Renames a state file that cannot be used, so that it can be examined and is not in the way. Logs its name and why.
- * Never rejects, because the agent goes on without the file.
+ * Renames a state file that cannot be used, so that it is out of the way and can still be examined. Logs its new name
+ * and the reason. Never rejects, because the agent continues without the file.
  */
 export async function setAside(path: string, because: string, logger: Pick<Logger, 'warn'>): Promise<void> {
   const aside = `${path}.damaged`;

@@ -6,8 +6,8 @@ import { makeFolder } from './make-folder.ts';
 import { listFolder } from './list-folder.ts';
 
 /**
- * Writes a file atomically: a reader, even after a crash, sees the old content or the new one. Does not write unchanged
- * content, because flash wears out. Rejects with the error of the file system.
+ * Writes a file atomically: a reader, even after a crash, sees either the old or the new content. Does not rewrite
+ * unchanged content, because that wears out flash. Rejects with the error of the file system.
  */
 export async function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const bytes = Buffer.from(content);
@@ -16,7 +16,7 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   await replaceFile(path, bytes, { mode });
 }
 
-/** True if the path is a regular file with this content. Does not read links and named pipes. */
+/** True if the path is a regular file with this content. Does not read links or named pipes. */
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   try {
     const stats = await lstat(path);
@@ -31,13 +31,16 @@ async function holds(path: string, bytes: Buffer): Promise<boolean> {
 
 interface ReplaceOptions {
   mode?: number;
-  /** True: the file survives a power cut as the old or the new one. False: a power cut may break it. Default true. */
+  /**
+   * If true (the default), the file survives a power failure with the old or the new content. If false, a power failure
+   * may corrupt it.
+   */
   isDurable?: boolean;
 }
 
 /**
- * Replaces a path atomically by a file. Its folder must exist. Rejects with the error of the file system, and leaves no
- * part of the file.
+ * Atomically replaces a path with a file. Its folder must exist. Rejects with the error of the file system and leaves
+ * no partial file.
  */
 export async function replaceFile(path: string, bytes: Uint8Array, options: ReplaceOptions = {}): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
@@ -50,7 +53,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, options: Repl
   }
 }
 
-/** Removes what processes left that were killed while they replaced this path. Rejects with the error of the system. */
+/** Removes what processes left behind that were killed while they replaced this path. Rejects with the system error. */
 export async function removeTemporary(path: string): Promise<void> {
   const start = `${basename(path)}.`;
   const isTemporary = (name: string): boolean => name.startsWith(start) && /^\d+\.tmp$/.test(name.slice(start.length));
@@ -63,7 +66,7 @@ async function writeNew(
   bytes: Uint8Array,
   { mode = 0o600, isDurable = true }: ReplaceOptions,
 ): Promise<void> {
-  // Removes the remains of a crash, or a planted file.
+  // Removes what a crash left behind, or a planted file.
   await rm(path, { recursive: true, force: true });
   const file = await open(path, 'wx', mode);
   try {
@@ -75,7 +78,7 @@ async function writeNew(
 }
 
 /**
- * Resolves when the names in a folder are on the disk, or the folder is missing. Rejects with the error of the file
+ * Resolves when the names in a folder are on the disk, or if the folder is missing. Rejects with the error of the file
  * system.
  */
 export async function syncFolder(path: string): Promise<void> {

@@ -1,18 +1,18 @@
 import { isPlain, visible } from './visible-text.ts';
 
 const gap = '   ';
-/** Columns of a last column that are always shown. */
+/** Minimum width of the last column. */
 const minLastColumn = 16;
 
 interface TableOptions {
-  /** Width of the terminal. The last column is cut to fit. Not cut if undefined. */
+  /** Width of the terminal, to which the last column is cut. Nothing is cut if undefined. */
   maxWidth?: number | undefined;
-  /** Colours the cell of a row and a column, after it has its width. */
+  /** Colors the cell at this row and column. Called after the cell was cut or padded. */
   style?: ((text: string, row: number, column: number) => string) | undefined;
 }
 
 /**
- * Returns rows as aligned columns, three spaces apart, as by kubectl, without trailing spaces. Makes control characters
+ * Returns rows as aligned columns like kubectl's, three spaces apart, without trailing spaces. Makes control characters
  * visible.
  */
 export async function formatTable(
@@ -41,14 +41,14 @@ export async function formatTable(
     .join('');
 }
 
-/** How many columns of a terminal texts need. */
+/** Measures how many terminal columns a text needs. */
 interface Measure {
   widthOf: (text: string) => number;
-  /** The beginning of a text that fits this many columns. */
+  /** Returns the longest prefix of a text that fits this many columns. */
   beginningOf: (text: string, width: number) => string;
 }
 
-/** Loads the library only for non-ASCII text, because its tables of Unicode take 25 ms to load. */
+/** Loads the library only for non-ASCII text, because its Unicode tables take 25 ms to load. */
 async function measureFor(texts: readonly string[]): Promise<Measure> {
   if (texts.every(isPlain))
     return { widthOf: (text) => text.length, beginningOf: (text, width) => text.slice(0, width) };

@@ -1,11 +1,14 @@
-/** Characters that become bytes at once, because a longer text lives longer, and is copied by garbage collection. */
+/**
+ * Text is converted to bytes in pieces of this many characters, because longer strings live longer and garbage
+ * collection copies them.
+ */
 export const chunkLength = 16 * 1024;
-/** Each part takes a turn of the event loop, so parts are larger. */
+/** Each part costs a turn of the event loop, so parts are larger. */
 const partBytes = 128 * 1024;
 
 /**
- * A long text as parts of equal size. A part is overwritten when the second one after it is taken, because V8 collects
- * garbage for some megabytes of bytes.
+ * Splits a long text into parts of equal size. A part is overwritten once the second one after it has been read: new
+ * buffers would trigger garbage collection every few megabytes.
  */
 export class TextParts {
   private readonly full: Buffer[] = [];
@@ -25,13 +28,13 @@ export class TextParts {
     this.length += this.part.write(text, this.length, bytes === text.length ? 'latin1' : 'utf8');
   }
 
-  /** Must be called before the last part is taken. */
+  /** Must be called before the last part is read. */
   end(): void {
     this.full.push(this.part.subarray(0, this.length));
     this.length = 0;
   }
 
-  /** Takes out the full parts. */
+  /** Yields and removes the full parts. */
   *taken(): Generator<Buffer, void> {
     for (const part of this.full.splice(0)) {
       yield part;

@@ -1,12 +1,12 @@
 /**
- * Matches characters that move the cursor, colour or reverse text, or begin a new line: control characters, line and
- * paragraph separators, and direction marks.
+ * Matches characters that move the cursor, change the color or direction of text, or begin a new line: control
+ * characters, line and paragraph separators, and direction marks.
  */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const unseenInJSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** True for ASCII without control characters: one column of a terminal for each letter. */
+/** True for ASCII without control characters, where each character takes one terminal column. */
 export const isPlain = (text: string): boolean => /^[ -~]*$/.test(text);
 
 /**
@@ -17,14 +17,14 @@ export function visible(text: string): string {
 }
 
 /**
- * `text` on one line, with blanks for line breaks. Other control characters are made visible, because texts of
+ * Returns `text` on one line, with spaces for line breaks. Makes other control characters visible, because output of
  * containers and manifests must not control the terminal.
  */
 export function printable(text: string): string {
   return isPlain(text) ? text : visible(text.replace(/[\n\r\t]+/g, ' '));
 }
 
-/** As `visible`, but keeps line breaks and tabs. */
+/** Like `visible`, but keeps line breaks and tabs. */
 export function visibleLines(text: string): string {
   return text.replace(unseen, (character) =>
     character === '\n' || character === '\t' ? character : escaped(character),
