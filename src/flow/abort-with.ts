@@ -1,7 +1,7 @@
 /**
- * Aborts the controller with the signal, for the same reason. Returns a function that ends this, for a signal that
- * lasts longer. `AbortSignal.any` has no such end: in Node 20 a signal keeps an entry for each one that was made of it.
- * A signal with more than ten listeners at a time needs `setMaxListeners(0, signal)`, or Node warns.
+ * Aborts the controller when the signal is aborted, with the same reason. Returns a function that unlinks them, for a
+ * signal that lives longer. `AbortSignal.any` cannot be unlinked: in Node 20 a signal keeps an entry for each signal
+ * derived from it. If more than ten are linked to a signal at a time, call `setMaxListeners(0, signal)`, or Node warns.
  */
 export function abortWith(controller: AbortController, signal: AbortSignal): () => void {
   const abort = (): void => {

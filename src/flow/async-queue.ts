@@ -1,4 +1,4 @@
-/** An unbounded first-in-first-out queue with one reader: `push` never blocks, `pull` waits. */
+/** An unbounded first-in-first-out queue with one reader. `push` never blocks, `pull` waits. */
 export class AsyncQueue<T> {
   private readonly items: T[] = [];
   private wake: (() => void) | undefined;

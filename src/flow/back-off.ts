@@ -1,17 +1,17 @@
 import type { Clock } from '../clock.ts';
 
-/** The wait before the next attempt, and its start. */
+/** The delay before the next attempt, and when it began. */
 export interface BackOffEntry {
   backOffMs: number;
   updatedAtMonotonic: number;
 }
 
 export interface BackOffLimits {
-  /** Wait after the first failure. */
+  /** Delay after the first failure. */
   initialMs: number;
-  /** Longest wait; each failure doubles the wait up to it. */
+  /** Longest delay. Each failure doubles the delay up to this. */
   maxMs: number;
-  /** A failure later than this after the last update starts again with `initialMs`. */
+  /** If the next failure comes later than this after the last update, the delay starts over with `initialMs`. */
   resetAfterMs: number;
 }
 
@@ -19,8 +19,8 @@ export interface BackOffLimits {
 export const defaultBackOffLimits: BackOffLimits = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
 
 /**
- * Exponential back-off by key. For crash loops it counts from the end of a container, for image pulls from the last
- * failure. kubelet: client-go util/flowcontrol/backoff.go Backoff
+ * Exponential back-off by key. It counts from when the container exited for crash loops, and from the last failure for
+ * image pulls. kubelet: client-go util/flowcontrol/backoff.go Backoff
  */
 export class BackOff {
   private readonly entries = new Map<string, BackOffEntry>();
@@ -34,13 +34,13 @@ export class BackOff {
     this.limits = { initialMs, maxMs, resetAfterMs: limits.resetAfterMs ?? 2 * maxMs };
   }
 
-  /** The current back-off in milliseconds; 0 if the key never failed. */
+  /** Returns the current back-off in milliseconds, or 0 if the key never failed. */
   get(key: string): number {
     return this.entries.get(key)?.backOffMs ?? 0;
   }
 
   /**
-   * Counts an attempt. `eventAtMonotonic` is the end of the previous one. The next wait is longer, up to the lesser of
+   * Counts an attempt. `eventAtMonotonic` is when the previous one ended. The next delay is longer, up to the lesser of
    * `maxMs` and the limit.
    */
   next(key: string, eventAtMonotonic: number, maxMs = Infinity): void {
@@ -53,7 +53,7 @@ export class BackOff {
   }
 
   /**
-   * Restores the back-off of an unknown key from an earlier run of the agent: after `tries` attempts, the last at
+   * Restores the back-off of an unknown key from an earlier run of the agent, after `tries` attempts, the last one at
    * `updatedAtMonotonic`.
    */
   resume(key: string, tries: number, updatedAtMonotonic: number, maxMs = Infinity): void {
@@ -62,33 +62,33 @@ export class BackOff {
     this.entries.set(key, { backOffMs, updatedAtMonotonic });
   }
 
-  /** True if less than the back-off has passed since `eventAtMonotonic`, the end of the last attempt. */
+  /** True if the back-off has not passed since `eventAtMonotonic`, when the last attempt ended. */
   isInBackOffSince(key: string, eventAtMonotonic: number): boolean {
     const until = this.backOffUntil(key, eventAtMonotonic);
     return until !== undefined && this.clock.monotonic() < until;
   }
 
-  /** True if less than the back-off lies between the last update and `eventAtMonotonic`, the time of a new attempt. */
+  /** True if the back-off has not passed between the last update and `eventAtMonotonic`, the time of a new attempt. */
   isInBackOffSinceUpdate(key: string, eventAtMonotonic: number): boolean {
     const entry = this.entries.get(key);
     if (!entry || hasExpired(entry, eventAtMonotonic, this.limits)) return false;
     return eventAtMonotonic < entry.updatedAtMonotonic + entry.backOffMs;
   }
 
-  /** When an attempt that ended at `eventAtMonotonic` may be repeated. Returns undefined if at once. */
+  /** Returns when an attempt that ended at `eventAtMonotonic` may be repeated, or undefined if at once. */
   backOffUntil(key: string, eventAtMonotonic: number): number | undefined {
     const entry = this.entries.get(key);
     if (!entry || hasExpired(entry, eventAtMonotonic, this.limits)) return undefined;
     return eventAtMonotonic + entry.backOffMs;
   }
 
-  /** When an attempt that failed at the last update may be repeated. Returns undefined if at once. */
+  /** Returns when an attempt that failed at the last update may be repeated, or undefined if at once. */
   backOffUntilSinceUpdate(key: string): number | undefined {
     const entry = this.entries.get(key);
     return entry && entry.updatedAtMonotonic + entry.backOffMs;
   }
 
-  /** Has the time after which the back-off expires begin now. Does nothing if the key never failed. */
+  /** Restarts the time after which the back-off expires. Does nothing if the key never failed. */
   touch(key: string): void {
     const entry = this.entries.get(key);
     if (entry !== undefined) this.entries.set(key, { ...entry, updatedAtMonotonic: this.clock.monotonic() });
@@ -98,7 +98,7 @@ export class BackOff {
     this.entries.delete(key);
   }
 
-  /** Forgets all keys with this beginning. */
+  /** Deletes all keys with this prefix. */
   resetAll(prefix: string): void {
     for (const key of this.entries.keys()) if (key.startsWith(prefix)) this.entries.delete(key);
   }
@@ -111,7 +111,7 @@ export class BackOff {
   }
 }
 
-/** The entry after one more attempt: with the wait doubled and capped, or started over. */
+/** Returns the entry after one more attempt: the delay is doubled and capped, or starts over. */
 export function nextBackOff(
   entry: BackOffEntry | undefined,
   eventAtMonotonic: number,
@@ -125,7 +125,7 @@ export function nextBackOff(
   };
 }
 
-/** True after more than `resetAfterMs`; at exactly `resetAfterMs` the entry still counts. */
+/** True after more than `resetAfterMs`. At exactly `resetAfterMs`, the entry still counts. */
 function hasExpired(entry: BackOffEntry, eventAtMonotonic: number, { resetAfterMs }: BackOffLimits): boolean {
   return eventAtMonotonic - entry.updatedAtMonotonic > resetAfterMs;
 }

@@ -3,16 +3,16 @@ import { errorMessage, isBug, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
 
-/** Failures of one component of the agent. The agent continues. */
+/** The failures of one component of the agent, which keeps running. */
 export interface FaultSnapshot {
   part: string;
   count: number;
-  /** Time of the newest failure. */
+  /** Time of the latest failure. */
   lastAt: number;
   message: string;
 }
 
-/** Delays between restarts of a failed component. After a minute of running, the delay starts again at the shortest. */
+/** Delays between restarts of a failed component. Once it has run for a minute, they start over at the shortest. */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /**
@@ -20,12 +20,12 @@ const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterM
  * counted and logged, and the failed component is restarted.
  */
 export class Faults {
-  /** Failures by component. The code names all components, so they are few. */
+  /** Failures by component. There are few, because all components are named in the code. */
   private readonly byPart = new Map<string, FaultSnapshot>();
 
   constructor(private readonly deps: { clock: Clock; logger: Logger }) {}
 
-  /** Counts and logs a failure of a component. A bug is logged with its stack. */
+  /** Counts and logs a component's failure. Logs a bug with its stack. */
   record(part: string, error: unknown): void {
     const count = (this.byPart.get(part)?.count ?? 0) + 1;
     this.byPart.set(part, { part, count, lastAt: this.deps.clock.now(), message: errorMessage(error) });
@@ -41,13 +41,13 @@ export class Faults {
     });
   }
 
-  /** Runs a component until it returns or the signal is aborted. If it fails, runs it again after a growing wait. */
+  /** Runs a component until it returns or the signal is aborted. If it fails, runs it again after a growing delay. */
   async keepRunning(part: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
     await this.tryUntilDone(part, run, signal, () => false);
   }
 
   /**
-   * Returns the result of `work`, repeated until it succeeds. Rejects with a `UserError` of the work, or with the
+   * Repeats `work` until it succeeds and returns its result. Rejects if the work fails with a `UserError`, or with the
    * signal's reason.
    */
   async untilDone<T>(part: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {

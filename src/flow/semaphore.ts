@@ -1,10 +1,10 @@
 /**
- * Limits how many pieces of work run at a time. Unlike in `p-limit`, aborted work leaves the queue at once. Unlike in
- * `p-queue`, running work that is aborted holds its slot until it has finished.
+ * Limits how many tasks run at a time. Unlike with `p-limit`, aborted tasks leave the queue at once. Unlike with
+ * `p-queue`, a running task that is aborted holds its slot until it has finished.
  */
 export class Semaphore {
   private running = 0;
-  /** Starts the work that waits, oldest first. */
+  /** Starts the waiting tasks, oldest first. */
   private readonly waiting = new Set<() => void>();
 
   constructor(private readonly atATime: number) {}
@@ -36,7 +36,7 @@ export class Semaphore {
     });
   }
 
-  /** Starts the next waiting work. */
+  /** Starts the next waiting task. */
   private release(): void {
     const [next] = this.waiting;
     if (next === undefined) this.running -= 1;

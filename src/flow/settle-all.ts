@@ -1,6 +1,6 @@
 /**
- * Resolves with all results once every work has ended. Then rejects with the first error in the order of the works. So
- * no work continues after the caller has moved on.
+ * Waits until all tasks have finished. Then resolves to all results, or rejects with the error of the first failed task
+ * in the list. So no task is still running after the caller has moved on.
  */
 export async function settleAll<Works extends readonly unknown[]>(
   works: readonly [...Works],

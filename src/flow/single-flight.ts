@@ -2,16 +2,18 @@ import type { Clock } from '../clock.ts';
 
 interface Deps {
   clock: Pick<Clock, 'monotonic' | 'sleep'>;
-  /** Pause after a run, in multiples of its duration. */
+  /** Pause after a run, as a multiple of its duration. */
   pausePerRun: number;
-  /** Longest pause in milliseconds, because a run seems to take as long as the process was stopped in it. */
+  /**
+   * Longest pause in milliseconds: if the process was suspended during a run, the run seems to have taken that long.
+   */
   maxPauseMs: number;
 }
 
 /**
- * Runs `work` once for all calls that came before it begins. They share its result or its rejection. Runs never
- * overlap. So any number of callers takes at most a share of 1 / (1 + `pausePerRun`) of a core, or more if runs take so
- * long that the longest pause is shorter. A single call does not wait.
+ * Runs `work` once for all calls made before it begins. They share its result or rejection. Runs never overlap. So any
+ * number of callers uses at most a share of 1 / (1 + `pausePerRun`) of a core, or more if runs take so long that
+ * `maxPauseMs` cuts the pause. A single call does not wait.
  */
 export function singleFlight<T>(work: () => Promise<T>, { clock, pausePerRun, maxPauseMs }: Deps): () => Promise<T> {
   let next: Promise<T> | undefined;

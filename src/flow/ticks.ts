@@ -1,14 +1,14 @@
 import type { Clock } from '../clock.ts';
 
-/** Shorter periods are exact. */
+/** Milliseconds. Shorter periods are not aligned. */
 const minPeriodMs = 2000;
-/** A timer may end so much before its tick. */
+/** A timer may fire this much before its tick. */
 const earlyMs = 10;
 
 /**
- * Whole milliseconds until the end of a period of work that repeats. Periods end at multiples of their length on the
- * monotonic clock, so that the parts of an idle agent work at the same times: waking up takes more CPU than most of
- * their work. The first period is shorter, by chance.
+ * Returns the whole milliseconds until a period of repeated work ends. Periods end at multiples of their length on the
+ * monotonic clock, so that the components of an idle agent work at the same time: waking up costs more CPU than most of
+ * their work. So the first period is shorter, by chance.
  */
 export function untilTick(clock: Pick<Clock, 'monotonic'>, periodMs: number): number {
   if (periodMs < minPeriodMs) return periodMs;

@@ -11,7 +11,7 @@ export class TokenBucket {
     this.countedAtMonotonic = deps.clock.monotonic();
   }
 
-  /** Acquires tokens. Returns false, and acquires none, if there are fewer. */
+  /** Acquires tokens. Returns false and acquires none if there are too few. */
   tryAcquire(count = 1): boolean {
     const { perSecond, burst, clock } = this.deps;
     if (perSecond === 0) return true;

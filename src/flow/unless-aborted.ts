@@ -6,7 +6,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     };
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
-    // Handles the rejection even after an abort: an unhandled one would end the process.
+    // Handles the rejection even after an abort: if unhandled, it would crash the process.
     void work.then(resolve, reject).finally(() => {
       signal.removeEventListener('abort', abort);
     });

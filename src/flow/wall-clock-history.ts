@@ -1,29 +1,31 @@
 import type { Clock } from '../clock.ts';
 
-/** A smaller change of the wall clock is a correction, not a setting. */
+/** Milliseconds. The clock counts as set if it jumps by more; less is a correction. */
 const setMs = 1000;
-/** Limit on the remembered settings. No healthy machine has more. */
+/** Limit for the recorded settings. No healthy machine has more. */
 const maxSettings = 32;
 
-/** One setting of the wall clock. All values are milliseconds. */
+/** One setting of the wall clock. All values are in milliseconds. */
 export interface WallClockSetting {
   /** Wall time minus monotonic time. */
   offset: number;
-  /** Monotonic times. The setting did not hold before `notBefore`; it was observed from `firstSeen` to `lastSeen`. */
+  /**
+   * Monotonic times. The setting was not in effect before `notBefore`; it was observed from `firstSeen` to `lastSeen`.
+   */
   notBefore: number;
   firstSeen: number;
   lastSeen: number;
 }
 
 /**
- * Maps wall time to monotonic time. The runtime and statuses have wall times, and the wall clock may be set: a machine
- * without a battery starts in 1970. A wait must neither last a day longer for that nor end at once. The kubelet
- * compares wall times.
+ * Maps wall time to monotonic time. The runtime and statuses use wall times, and the wall clock may be set: a machine
+ * without a battery starts in 1970. That must neither make a wait a day longer nor end it at once. The kubelet compares
+ * wall times.
  */
 export class WallClockHistory {
   /** Settings, oldest first. */
   private seenSettings: WallClockSetting[] = [];
-  /** Called when the clock was set. */
+  /** Called when the clock has been set. */
   onSet: () => void = () => undefined;
 
   constructor(private readonly clock: Pick<Clock, 'now' | 'monotonic'>) {
@@ -34,7 +36,7 @@ export class WallClockHistory {
     return this.seenSettings;
   }
 
-  /** Restores the settings since the machine started, from before this run. Must be called once. */
+  /** Restores the settings made between boot and this run. Must be called once. */
   resume(earlier: readonly WallClockSetting[]): void {
     const last = earlier.at(-1);
     const [first, ...later] = this.seenSettings;
@@ -47,7 +49,7 @@ export class WallClockHistory {
     this.seenSettings = this.seenSettings.slice(-maxSettings);
   }
 
-  /** Detects a new setting. Must be called every ten seconds or so, to date it precisely. */
+  /** Detects a new setting. Must be called about every ten seconds, to date settings precisely. */
   observe(): void {
     const seen = this.clock.monotonic();
     const offset = this.clock.now() - seen;
@@ -63,8 +65,8 @@ export class WallClockHistory {
   }
 
   /**
-   * Monotonic milliseconds of a wall time; negative if before the monotonic clock began. A wall time outside all
-   * settings counts as the start of the first one.
+   * Returns the monotonic milliseconds of a wall time, negative for times before the monotonic clock started. A wall
+   * time outside all settings counts as the start of the first one.
    */
   monotonicAt(stamp: number): number {
     this.observe();
@@ -76,7 +78,7 @@ export class WallClockHistory {
     return this.seenSettings[0]?.firstSeen ?? 0;
   }
 
-  /** Milliseconds since the wall clock showed this time, at least 0. */
+  /** Returns the milliseconds since the wall clock showed this time, at least 0. */
   since(stamp: number): number {
     return Math.max(0, this.clock.monotonic() - this.monotonicAt(stamp));
   }

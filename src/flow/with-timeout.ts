@@ -6,8 +6,8 @@ export class TimeoutError extends Error {
 }
 
 /**
- * Returns the result of `work`. Rejects with a TimeoutError after `ms`; the work itself continues. `renewedAt`: when
- * the time last began anew, in monotonic milliseconds.
+ * Returns the result of `work`. Rejects with a TimeoutError after `ms`; the work itself continues. `renewedAt` returns
+ * when the time last started over, in monotonic milliseconds.
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -29,7 +29,7 @@ export async function withTimeout<T>(
 async function untilLate(clock: Clock, ms: number, renewedAt: () => number, signal: AbortSignal): Promise<never> {
   const begunAt = clock.monotonic();
   let leftMs = ms;
-  // Once at least: work that is done is not late.
+  // At least once: work that is already done is not late.
   do {
     await clock.sleep(leftMs, { signal });
     leftMs = Math.max(begunAt, renewedAt()) + ms - clock.monotonic();

@@ -6,8 +6,8 @@ const pollMs = 20;
 const isAtFiles = (): boolean => process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 
 /**
- * Waits until no call to a file system is pending. Kills the process if one hangs: Node waits for its threads when it
- * exits, and the thread of such a call never returns.
+ * Waits until no file system call is pending. If one hangs, kills the process: Node waits for its threads on exit, and
+ * the thread of a hanging call never returns.
  */
 export async function endFileCalls(): Promise<void> {
   for (let leftMs = patienceMs; isAtFiles() && leftMs > 0; leftMs -= pollMs) await delay(pollMs);

@@ -1,6 +1,6 @@
 import { hasCode, UserError } from '../errors.ts';
 
-/** The error for a user without permission. Without it, a folder that cannot be searched would look empty. */
+/** Returns the error for a user without permission. Otherwise a folder that cannot be searched would look empty. */
 export function needsRoot(path: string, cause: unknown): UserError {
   return new UserError(`root is needed: no permission to open ${path}`, {
     hint: 'Run it as root: sudo kubelet-ts …',
@@ -14,7 +14,7 @@ export function deniedToUser(error: unknown, uid = process.getuid?.()): UserErro
   return needsRoot('path' in error && typeof error.path === 'string' ? error.path : 'a file', error);
 }
 
-/** Throws a `UserError` unless run as root. By default it says that the program needs root. */
+/** Throws a `UserError` unless run as root. The default message says that the program needs root. */
 export function requireRoot(
   message = 'kubelet-ts must run as root',
   hint = 'It makes mounts and cgroups; start it with sudo.',
@@ -23,7 +23,7 @@ export function requireRoot(
   if (uid !== 0) throw new UserError(message, { hint });
 }
 
-/** True for a permission error, or for a `UserError` made from one. */
+/** True for a permission error, or for a `UserError` caused by one. */
 export function isDenied(error: unknown): boolean {
   return hasCode(error, 'EACCES', 'EPERM') || (error instanceof UserError && hasCode(error.cause, 'EACCES', 'EPERM'));
 }

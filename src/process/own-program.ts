@@ -1,11 +1,11 @@
 import { isSea } from 'node:sea';
 import { join } from 'node:path';
 
-/** The script that Node runs. Not used in the executable, which has the name by which it was called in its place. */
+/** The script that Node runs. Not used in the executable, where this argument is the name by which it was called. */
 const script = (): string => process.argv[1] ?? '';
 
-/** The file that users call: the executable, or `bin/kubelet-ts`, which stands next to the folder of the script. */
+/** The file that users run: the executable, or `bin/kubelet-ts`, which is next to the script's folder. */
 export const ownProgram = (): string => (isSea() ? process.execPath : join(script(), '../../bin/kubelet-ts'));
 
-/** What runs this program again with other arguments: they come after these. */
+/** The arguments that run this program again. They come before the other arguments. */
 export const ownArguments = (): string[] => (isSea() ? [] : [...process.execArgv, script()]);

@@ -10,13 +10,13 @@ export interface ProcessIdentity {
   readonly startTicks: string;
 }
 
-/** Identifies a running process. Returns undefined if there is none, or only its zombie. */
+/** Identifies a running process. Returns undefined if it does not exist or is a zombie. */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
   const stat = await readStat(pid);
   return stat === undefined ? undefined : { pid, startTicks: stat.startTicks };
 }
 
-/** The kernel's record of a running process. `state` is one letter, such as `T` for stopped: proc(5). */
+/** The kernel's record of a running process. `state` is one letter, such as `T` for stopped; see proc(5). */
 interface ProcessStat {
   parent: number;
   startTicks: string;
@@ -25,11 +25,11 @@ interface ProcessStat {
   cpuTicks: number;
 }
 
-/** Reads the stat of a running process. Returns undefined if there is none, or only its zombie. */
+/** Reads the stat of a running process. Returns undefined if it does not exist or is a zombie. */
 export async function readStat(pid: number): Promise<ProcessStat | undefined> {
   const stat = await readProcessFile(pid, 'stat');
-  // The fields after the program's name, which may itself contain spaces and brackets: state, parent, CPU times as the
-  // 12th and 13th, and start time as the 20th.
+  // The fields after the program name, which may itself contain spaces and parentheses: the first are state and parent,
+  // the 12th and 13th are CPU times, and the 20th is the start time.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, startTicks] = [fields?.[0], fields?.[1], fields?.[19]];
   if (parent === undefined || startTicks === undefined || state === undefined || 'ZXx'.includes(state))
@@ -38,8 +38,9 @@ export async function readStat(pid: number): Promise<ProcessStat | undefined> {
 }
 
 /**
- * Reads a file of a process in /proc. Returns undefined if there is no such process or we may not read it. Rejects if
- * nothing can be read now, such as without descriptors: that says nothing about the process.
+ * Reads a file of a process in /proc. Returns undefined if the process does not exist or we may not read the file.
+ * Rejects if nothing can be read now, for example because we have no descriptors left: that says nothing about the
+ * process.
  */
 export async function readProcessFile(pid: number, name: 'stat' | 'cmdline'): Promise<string | undefined> {
   try {
@@ -50,17 +51,18 @@ export async function readProcessFile(pid: number, name: 'stat' | 'cmdline'): Pr
   }
 }
 
-/** The PIDs of all processes. */
+/** Returns the PIDs of all processes. */
 export async function listPIDs(): Promise<number[]> {
   return (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
 }
 
-/** Processes whose names are read before other work gets its turn, which takes about a millisecond. */
+/** Number of processes whose names are read before other work gets its turn, which takes about a millisecond. */
 const namesPerTurn = 64;
 
 /**
- * The PIDs of the processes whose name contains this text. The kernel keeps the first 15 bytes of a name. Rejects if
- * nothing can be read now. Synchronous reads, because the kernel answers from memory and promises cost more.
+ * Returns the PIDs of the processes whose name contains this text. The kernel keeps the first 15 bytes of a name.
+ * Rejects if nothing can be read now. Reads synchronously, because the kernel answers from memory and promises cost
+ * more.
  */
 export async function listPIDsNamed(text: string): Promise<number[]> {
   const named: number[] = [];
@@ -71,7 +73,7 @@ export async function listPIDsNamed(text: string): Promise<number[]> {
   return named;
 }
 
-/** The name of a process. Empty if it has ended. */
+/** Returns the name of a process, or '' if it has exited. */
 function nameOf(pid: number): string {
   try {
     return readFileSync(`/proc/${String(pid)}/comm`, 'utf8');
@@ -82,9 +84,9 @@ function nameOf(pid: number): string {
 }
 
 /**
- * True for a process of root with our root folder: not of another user, not in a container. Only the command line of
- * such a process can be trusted, because each process can overwrite its own. Rejects if nothing can be read now, such
- * as without descriptors: that must not hide a running containerd.
+ * True for a process that runs as root with our root folder, so not for another user's or a container's. Only such a
+ * process's command line can be trusted, because each process can overwrite its own. Rejects if nothing can be read
+ * now, for example because we have no descriptors left: that must not hide a running containerd.
  */
 export async function isOfThisRoot(pid: number): Promise<boolean> {
   const folder = `/proc/${String(pid)}`;
@@ -95,46 +97,48 @@ export async function isOfThisRoot(pid: number): Promise<boolean> {
     return own.dev === other.dev && own.ino === other.ino;
   } catch (error) {
     if (isOutOfResources(error)) throw error;
-    // The process ended, or we may not look.
+    // The process has exited, or we may not look at its root.
     return false;
   }
 }
 
-/** True while this process runs, not just its PID. */
+/** True while this very process runs, not another one with its PID. */
 export async function isRunning(process: ProcessIdentity): Promise<boolean> {
   return (await identify(process.pid))?.startTicks === process.startTicks;
 }
 
-/** Signals this process. Does nothing if it has ended, even if another process has its PID. */
+/** Signals this process. Does nothing if it has exited, even if another process has its PID now. */
 export async function signalProcess(target: ProcessIdentity, name: NodeJS.Signals): Promise<void> {
   if (!(await isRunning(target))) return;
   try {
     process.kill(target.pid, name);
   } catch {
-    // The process ended meanwhile.
+    // The process exited in the meantime.
   }
 }
 
-/** The state of a process in one or two words. Returns undefined if it has ended. */
+/** Describes the state of a process in one or two words. Returns undefined if it has exited. */
 export async function describeState(process: ProcessIdentity): Promise<string | undefined> {
   const stat = await readStat(process.pid);
   if (stat?.startTicks !== process.startTicks) return undefined;
   return stateWords[stat.state] ?? `state ${stat.state}`;
 }
 
-/** True while a process is stopped by a signal or a debugger, and so does nothing. */
+/** True while a process is stopped by a signal or a debugger and therefore does nothing. */
 export async function isStopped(process: ProcessIdentity): Promise<boolean> {
   const stat = await readStat(process.pid);
   return stat?.startTicks === process.startTicks && (stat.state === 'T' || stat.state === 't');
 }
 
-/** Tells a process that works, however slowly, from one that is stuck. */
+/** Distinguishes a process that works, however slowly, from one that is stuck. */
 export class ProgressWatch {
   private cpuTicks: number | undefined;
 
   constructor(private readonly process: ProcessIdentity) {}
 
-  /** True if the process waits for a CPU or has used one since the last call. False if it has ended or is stopped. */
+  /**
+   * True if the process is waiting for a CPU or has used one since the last call. False if it has exited or is stopped.
+   */
   async hasProgressed(): Promise<boolean> {
     const before = this.cpuTicks;
     const stat = await readStat(this.process.pid);
