@@ -7,7 +7,7 @@ const minLastColumn = 16;
 interface TableOptions {
   /** Width of the terminal, to which the last column is cut. Nothing is cut if undefined. */
   maxWidth?: number | undefined;
-  /** Colors the cell at this row and column. Called after the cell was cut or padded. */
+  /** Colours the cell at this row and column. Called after the cell was cut or padded. */
   style?: ((text: string, row: number, column: number) => string) | undefined;
 }
 

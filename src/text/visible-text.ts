@@ -1,5 +1,5 @@
 /**
- * Matches characters that move the cursor, change the color or direction of text, or begin a new line: control
+ * Matches characters that move the cursor, change the colour or direction of text, or begin a new line: control
  * characters, line and paragraph separators, and direction marks.
  */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
