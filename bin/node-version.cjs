@@ -1,4 +1,5 @@
-// Reports a Node that cannot load the program. It may be old, so this file has no modern JavaScript.
+// Reports a Node that is too old to load the program. It runs on old Nodes itself, so this file has no modern
+// JavaScript.
 var needed = [20, 19];
 var found = process.versions.node.split('.').map(Number);
 

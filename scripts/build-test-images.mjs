@@ -1,4 +1,4 @@
-// Makes the image archives of tests.
+// Builds the image archives for the tests.
 // node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane]
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

@@ -1,5 +1,5 @@
-// Bundles src/ into dist/: main.js with a chunk for each command and heavy library, so that a command loads only what
-// it needs, and agent.js, the same program in one file, so that a running agent needs no other file of its package.
+// Bundles src/ into dist/. main.js has a chunk for each command and heavy library, so that a command loads only what it
+// needs. agent.js is the same program in one file, so that a running agent needs no other file of its package.
 import { rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { bundleOptions } from './bundle-options.mjs';

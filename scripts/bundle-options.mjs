@@ -1,4 +1,4 @@
-// What the bundles of dist/ and of the executable have in common, for esbuild.
+// Options for esbuild that the bundles in dist/ and in the executable share.
 import { join } from 'node:path';
 
 export const bundleOptions = {
@@ -13,18 +13,18 @@ export const bundleOptions = {
   legalComments: 'linked',
   loader: { '.bin': 'binary' },
   alias: {
-    // The same library as ES modules, so that only its used parts are bundled. The e2e tests build from another folder.
+    // The same library as ES modules, so that only the parts in use are bundled. The e2e tests build in another folder.
     yaml: join(import.meta.dirname, '../node_modules/yaml/browser/index.js'),
-    // Development tools of ink, which is a package that is not installed.
+    // ink's development tools, which are in a package that is not installed.
     'react-devtools-core': join(import.meta.dirname, 'no-devtools.mjs'),
   },
   define: {
     'process.env.NODE_ENV': '"production"',
     'process.env.DEV': '"false"',
-    // Native parts that would only make `ws` faster.
+    // Native add-ons that would only make `ws` faster.
     'process.env.WS_NO_BUFFER_UTIL': '"1"',
     'process.env.WS_NO_UTF_8_VALIDATE': '"1"',
   },
-  // Never loaded here: only gRPC's statistics use it, and they stay off.
+  // Never loaded here: only gRPC's statistics use it, and they are off.
   external: ['@grpc/proto-loader'],
 };

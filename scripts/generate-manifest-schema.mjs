@@ -1,6 +1,6 @@
 // Writes src/api/generated/manifest-schema.ts: the fields of every object in manifests, with their kinds. They come
-// from the declarations of kubernetes-types and the additions in src/api/types.ts. Facts of the Go types that
-// TypeScript cannot express (pointers, integer widths, bytes) are listed here by hand.
+// from the declarations of kubernetes-types and the additions in src/api/types.ts. What TypeScript cannot express about
+// the Go types (pointers, integer widths, bytes) is listed here by hand.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -19,7 +19,7 @@ const sources = [
 ];
 const output = path.join(root, 'src/api/generated/manifest-schema.ts');
 
-/** The objects a manifest may declare. */
+/** The objects that a manifest may declare. */
 const roots = [
   'Pod',
   'ConfigMap',
@@ -39,7 +39,7 @@ const roots = [
   'Service',
 ];
 
-/** Integers of 64 bits; every other number has 32. */
+/** 64-bit integers. Every other number has 32 bits. */
 const int64Fields = new Set([
   'CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds',
   'CronJobSpec.startingDeadlineSeconds',
@@ -72,7 +72,7 @@ const int64Fields = new Set([
 ]);
 
 /**
- * Optional fields whose explicit zero value Go keeps, as it differs from absence: pointers, and lists without
+ * Optional fields whose explicit zero value Go keeps, because it differs from absence: pointers, and lists without
  * omitempty.
  */
 const pointerFields = new Set(
@@ -173,7 +173,8 @@ const pointerFields = new Set(
 );
 
 /**
- * Optional in TypeScript, but always written by Go: values that are not pointers and on which omitempty has no effect.
+ * Fields that are optional in TypeScript but that Go always writes: values that are not pointers and on which omitempty
+ * has no effect.
  */
 const alwaysFields = new Set([
   'PersistentVolumeClaimSpec.resources',
@@ -181,7 +182,7 @@ const alwaysFields = new Set([
   'ResourceFieldSelector.divisor',
 ]);
 
-/** Maps of bytes: base64 in the text. */
+/** Maps with byte values, which are base64 in the manifest. */
 const bytesFields = new Set(['ConfigMap.binaryData', 'Secret.data']);
 
 /** Fields of older releases that 1.36 no longer has. */
@@ -189,7 +190,7 @@ const removedFields = new Set(['PodResourceClaim.source']);
 
 const scalarKinds = { Time: 'time', MicroTime: 'time', Quantity: 'quantity', FieldsV1: 'any' };
 
-/** Every interface of the sources by name; additions to one are merged. */
+/** Returns every interface in the sources by name, merged with its additions. */
 function readInterfaces() {
   const interfaces = new Map();
   const visit = (node) => {

@@ -1,4 +1,4 @@
-// Makes the npm tarball, the executable and the Debian package, for this architecture: package.mjs [folder]
+// Builds the npm tarball, the executable and the Debian package for this architecture: package.mjs [folder]
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ for this architecture. They are written into the folder, or into dist/packages.
 
 const folder = folderOf(process.argv.slice(2));
 
-/** Ends the process after `--help`, and after a mistake. */
+/** Exits after `--help` and on a wrong argument. */
 function folderOf(words) {
   try {
     const { values, positionals } = parseArgs({
@@ -37,7 +37,7 @@ function folderOf(words) {
   }
 }
 
-/** Packs elsewhere first, because npm pack builds dist/ anew, and would pack what it finds there. */
+/** Packs elsewhere first, because npm pack rebuilds dist/ and would pack what it finds there. */
 async function makeTarball() {
   const packed = await mkdtemp(join(tmpdir(), 'kubelet-ts-tarball-'));
   try {
@@ -58,7 +58,7 @@ async function writeBillOfMaterials(executable) {
   return file;
 }
 
-/** Writes SHA256SUMS, which `sha256sum --check` reads, and prints a line per file. */
+/** Writes SHA256SUMS, which `sha256sum --check` reads, and prints one line per file. */
 async function listFiles(files) {
   const lines = [];
   for (const file of files) {

@@ -1,5 +1,5 @@
 // Runs a command in a terminal, sends it keys, and prints an asciicast (version 2) of its output.
-// record-screen.mjs COLUMNSxROWS COMMAND KEY…: a key a second; `!COMMAND` runs beside it, '' waits.
+// record-screen.mjs COLUMNSxROWS COMMAND KEY…: one key per second; `!COMMAND` runs in the background, '' waits.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { performance } from 'node:perf_hooks';

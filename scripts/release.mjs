@@ -1,4 +1,4 @@
-// Prepares a release: its version, changelog, commit and tag. Pushing the tag publishes it, see the release workflow.
+// Prepares a release: its version, changelog, commit and tag. Pushing the tag publishes it; see the release workflow.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ const unreleased = '## [Unreleased]\n';
 
 class Mistake extends Error {}
 
-/** What a changelog says about a version, without the heading. Throws if it says nothing. */
+/** Returns what a changelog says about a version, without the heading. Throws if it says nothing. */
 export function notesOf(changelog, version) {
   const [, rest] = changelog.split(`## [${version}]`);
   const notes = rest
@@ -29,7 +29,7 @@ export function notesOf(changelog, version) {
   return notes;
 }
 
-/** The changelog with its unreleased changes under this version. */
+/** Returns the changelog with its unreleased changes moved under this version. */
 export function changelogOfRelease(changelog, version, date) {
   notesOf(changelog, 'Unreleased');
   return changelog.replace(unreleased, `${unreleased}\n## [${version}] - ${date}\n`);

@@ -1,5 +1,5 @@
 // Draws the last frame of an asciicast (version 2) as an SVG: screen-picture.mjs dark|light < CAST > SVG
-// It knows the sequences that the screen sends: cursor positions, erasures and colours.
+// Supports the escape sequences that the screen sends: cursor positions, erasures and colours.
 import { readFileSync } from 'node:fs';
 
 const themes = {
@@ -31,7 +31,7 @@ const end = output.lastIndexOf('\u001b[?1049l');
 const rows = drawn(end < 0 ? output : output.slice(0, end));
 process.stdout.write(svg(rows));
 
-/** Rows of cells, each a character with its style. */
+/** Returns rows of cells, each a character with its style. */
 function drawn(text) {
   const cells = Array.from({ length: height }, () => []);
   let [row, column, style] = [0, 0, {}];
@@ -54,7 +54,7 @@ function blanks(line, column) {
   return [];
 }
 
-/** The style after the parameters of a colour sequence (SGR). */
+/** Returns the style after the parameters of a colour sequence (SGR). */
 function styled(before, parameters) {
   const style = { ...before };
   const codes = parameters.split(';').map(Number);
@@ -77,7 +77,7 @@ function styled(before, parameters) {
   return style;
 }
 
-/** A colour of 256, or of three bytes. Takes its codes. */
+/** Returns one of 256 colours, or one of three bytes. Removes its codes from the list. */
 function longColour(codes) {
   if (codes.shift() === 2) return `rgb(${codes.splice(0, 3).join(',')})`;
   const index = codes.shift();
@@ -103,7 +103,7 @@ function svg(lines) {
   ].join('');
 }
 
-/** A row: a text for each run of cells with one style. */
+/** Returns a row with a text element for each run of cells that have the same style. */
 function textOf(line, row) {
   const runs = [];
   line.forEach(({ character, style }, column) => {

@@ -1,4 +1,4 @@
-// Makes the Debian package of an executable with dpkg-deb.
+// Builds the Debian package of an executable with dpkg-deb.
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,9 @@ import { execa } from 'execa';
 
 const root = join(import.meta.dirname, '../..');
 
-/** What apt runs. Pods, their data and the root-dir always stay: only `kubelet-ts down` and rm remove them. */
+/**
+ * The scripts that apt runs. Pods, their data and the root-dir always stay: only `kubelet-ts down` and rm remove them.
+ */
 const scripts = {
   postinst: `#!/bin/sh
 set -e
@@ -53,7 +55,7 @@ Description: runs Kubernetes Pods from files and URLs, without an API server
  static pods on a container runtime. It needs no cluster and no Node.js.
 `;
 
-/** Every file of the package but the executable: its path, text and mode. */
+/** Returns every file of the package except the executable: its path, text and mode. */
 async function filesOf(executable) {
   const output = async (...words) => `${(await execa(executable, words)).stdout}\n`;
   const completion = (shell) => output('completion', shell);
@@ -70,7 +72,7 @@ async function filesOf(executable) {
   };
 }
 
-/** The pages of the program, its commands and their commands. */
+/** Returns the manual pages of the program, its commands and their subcommands. */
 async function manPages(executable) {
   const { stdout: names } = await execa(executable, ['__man', '--names']);
   const pages = names.split('\n').map(async (name) => {
@@ -80,7 +82,7 @@ async function manPages(executable) {
   return Object.fromEntries(await Promise.all(pages));
 }
 
-/** Writes the package into the folder. Returns its path. To compress it takes a minute; tests use `none`. */
+/** Writes the package into the folder and returns its path. Compressing it takes a minute; tests use `none`. */
 export async function makeDebianPackage(executable, folder, compression = 'xz') {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const architecture = (await execa('dpkg', ['--print-architecture'])).stdout;

@@ -1,5 +1,5 @@
-// Makes one executable that needs no Node on the machine: a copy of the newest Node with long-term support, and the
-// program inside, by Node's "single executable applications".
+// Builds one executable that needs no Node on the machine: a copy of the newest Node with long-term support that
+// contains the program, as one of Node's "single executable applications".
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export const nodeRelease = '24';
 /** Node replaces this text in its copy when something is injected. From Node's manual. */
 const sentinelFuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-/** Writes the executable for this architecture. Replaces the file at once, so that a running one keeps running. */
+/** Writes the executable for this architecture. Replaces the file atomically, so that a running one keeps running. */
 export async function makeExecutable(output) {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
   const file = (name) => join(folder, name);
@@ -30,7 +30,8 @@ export async function makeExecutable(output) {
         main: file('main.cjs'),
         output: file('blob'),
         assets: { licences: file('licences'), 'sbom.json': file('sbom.json') },
-        // Node accepts no options from the environment, nor, after "--", from our command line: --env-file is ours.
+        // Node then accepts no options from the environment and, after "--", none from our command line: --env-file is
+        // ours.
         execArgv: ['--max-semi-space-size=1', '--'],
         execArgvExtension: 'none',
         useCodeCache: true,
@@ -39,7 +40,7 @@ export async function makeExecutable(output) {
     );
     await execa(node, ['--experimental-sea-config', file('config.json')]);
     await execa('strip', ['-o', file('kubelet-ts'), node]);
-    // A process of its own, because it warns about sections of Node that it does not change.
+    // Runs in a separate process, because it prints warnings about sections of Node that it does not change.
     const injected = [file('kubelet-ts'), 'NODE_SEA_BLOB', file('blob')];
     await execa('postject', [...injected, '--sentinel-fuse', sentinelFuse], { preferLocal: true, localDir: root });
     await mkdir(dirname(output), { recursive: true });
@@ -51,8 +52,8 @@ export async function makeExecutable(output) {
 }
 
 /**
- * The program as one CommonJS script, which is what Node 24 starts in an executable. It is an ES module first, because
- * esbuild allows the top-level await of ink's layout only there.
+ * Bundles the program as one CommonJS script, which is what Node 24 starts in an executable. It is an ES module first,
+ * because only there does esbuild allow the top-level await in ink's layout.
  */
 async function bundle() {
   const options = { ...bundleOptions, absWorkingDir: root, write: false, metafile: true, legalComments: 'none' };

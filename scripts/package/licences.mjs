@@ -1,11 +1,11 @@
-// The licences and the bill of materials of what is in a bundle.
+// Generates the licences and the bill of materials for the content of a bundle.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 
 const root = join(import.meta.dirname, '../..');
 
-/** The package.json of each npm package whose code is in the bundle, with its folder. */
+/** Returns the package.json and the folder of each npm package whose code is in the bundle. */
 async function packagesOf(metafile) {
   const paths = Object.keys(metafile.inputs).map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
   const folders = [...new Set(paths.filter((path) => path !== undefined))].sort();
@@ -17,7 +17,7 @@ async function packagesOf(metafile) {
   );
 }
 
-/** Our licence, and those of Node and the packages in the bundle. */
+/** Returns our licence and those of Node and the packages in the bundle. */
 export async function licences(metafile, nodeLicence) {
   const own = await readFile(join(root, 'LICENSE'), 'utf8');
   const node = await readFile(nodeLicence, 'utf8');
@@ -29,7 +29,7 @@ export async function licences(metafile, nodeLicence) {
   return [own, node, ...(await Promise.all(others))].join(`\n${'-'.repeat(80)}\n`);
 }
 
-/** A bill of materials in the format of CycloneDX 1.6, as JSON. */
+/** Returns a bill of materials in CycloneDX 1.6 format, as JSON. */
 export async function billOfMaterials(metafile, node) {
   const own = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const { stdout: release } = await execa(node, ['--version']);
