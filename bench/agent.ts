@@ -8,22 +8,22 @@ import { millis } from './floor.ts';
 import type { Stage } from './stage.ts';
 
 export interface AgentCommand {
-  /** Its name in the table. */
+  /** The agent's name in the table. */
   name: string;
   /** Shell command with the placeholders {dir}, {root} and {sock}. */
   command: string;
 }
 
 /**
- * Milliseconds between two polls for timestamps of the runtime: frequent for one pod, rare enough not to disturb many.
+ * Milliseconds between two polls of the runtime's timestamps: frequent for one pod, rare enough not to disturb many.
  */
 const pollMs = { one: 100, many: 200 };
 
-/** A running agent with a folder of manifests of its own. */
+/** A running agent with a separate folder of manifests. */
 export class Agent {
   readonly name: string;
   readonly root: string;
-  /** Wall clock time just before it was started. */
+  /** Wall clock time just before the agent was started. */
   readonly spawnedAt: number;
   readonly pid: number;
   private readonly stage: Stage;
@@ -46,7 +46,7 @@ export class Agent {
     this.pid = child.pid;
   }
 
-  /** Starts the agent on a folder that already has these manifests. */
+  /** Starts the agent on a folder that already contains these manifests. */
   static async start(stage: Stage, { name, command }: AgentCommand, waiting: readonly string[] = []): Promise<Agent> {
     const folder = await stage.newFolder();
     const { root, dir, log } = foldersOf(folder);
@@ -60,7 +60,7 @@ export class Agent {
     return new Agent(stage, name, folder, child, spawnedAt);
   }
 
-  /** Moves complete manifests into the watched folder. Resolves to the time just before the first one. */
+  /** Moves complete manifests into the watched folder. Resolves to the time just before the first one was moved. */
   async drop(names: readonly string[], manifestOf = benchManifest): Promise<number> {
     const staged = names.map((name) => ({
       from: join(this.root, `${name}.json`),
@@ -73,14 +73,16 @@ export class Agent {
     return droppedAt;
   }
 
-  /** Removes manifests. Resolves to the time just before. */
+  /** Removes manifests. Resolves to the time just before that. */
   async remove(names: readonly string[]): Promise<number> {
     const removedAt = Date.now();
     await Promise.all(names.map((name) => rm(join(this.dir, `${name}.json`))));
     return removedAt;
   }
 
-  /** Times at which the last of these pods had its container created and started, and that container's id. */
+  /**
+   * Returns the times at which the last of these pods had its container created and started, and that container's id.
+   */
   async started(
     names: readonly string[],
     attempt = 0,
@@ -106,12 +108,15 @@ export class Agent {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** The last lines of its log. */
+  /** Returns the last lines of its log. */
   async lastLogLines(): Promise<string> {
     return (await readFile(this.log, 'utf8')).split('\n').slice(-20).join('\n');
   }
 
-  /** Ends the agent with SIGTERM, after some seconds with SIGKILL. Its pods keep running. May be called again. */
+  /**
+   * Stops the agent with SIGTERM, and after some seconds with SIGKILL. Its pods keep running. May be called more than
+   * once.
+   */
   async stop(): Promise<void> {
     if (this.hasEnded) return;
     const hung = setTimeout(() => this.child.kill('SIGKILL'), 5000);
@@ -125,7 +130,7 @@ function foldersOf(folder: string): { root: string; dir: string; log: string } {
   return { root: join(folder, 'root'), dir: join(folder, 'manifests'), log: join(folder, 'agent.log') };
 }
 
-/** True for the container of a pod. The name of a static pod is that of its manifest plus the node's. */
+/** True for the container of a pod. A static pod is named after its manifest plus the node. */
 const isOf =
   (pod: string, attempt: number) =>
   ({ labels, metadata }: Container): boolean =>

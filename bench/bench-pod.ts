@@ -8,7 +8,7 @@ export const containerName = 'main';
 /** Number of init containers in the chain. */
 const initContainers = 5;
 
-/** The pod of most measures: one small container on the host's network, which ends at SIGTERM. */
+/** The pod for most measures: one small container on the host network that exits on SIGTERM. */
 export function benchManifest(name: string): string {
   return JSON.stringify(benchObject(name));
 }
@@ -20,13 +20,13 @@ export function jobManifest(name: string): string {
   return JSON.stringify({ ...pod, spec: { ...spec, restartPolicy: 'Never', containers } });
 }
 
-/** The same pod on a network of its own. */
+/** The same pod on a separate network. */
 export function networkManifest(name: string): string {
   const { spec, ...pod } = benchObject(name);
   return JSON.stringify({ ...pod, spec: { ...spec, hostNetwork: false } });
 }
 
-/** The same pod, with init containers that end at once. */
+/** The same pod with init containers that exit at once. */
 export function initChainManifest(name: string): string {
   const { spec, ...pod } = benchObject(name);
   const steps = Array.from({ length: initContainers }, (_, index) => ({
@@ -66,14 +66,14 @@ export function scaleManifest(name: string): string {
         ...image,
         name: container,
         env: [{ name: 'ROLE', value: container }],
-        // No cpu request, because a small machine lacks even a thousandth for each pod.
+        // No cpu request, because a small machine does not have even a thousandth of a core for each pod.
         resources: { requests: { memory: '1Mi' } },
       })),
     },
   });
 }
 
-/** The pod of a manifest as the engine sees it. */
+/** Returns the pod of a manifest as the engine sees it. */
 export function benchPod(manifest: string): Pod {
   const { pod } = loadPod(manifest, { origin: 'bench', nodeName: 'bench', source: 'file', hash: podUIDHash });
   if (pod === undefined) throw new Error('the manifest of the benchmark is refused');

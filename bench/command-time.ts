@@ -2,17 +2,17 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endedChildrenCpuMs } from './process-usage.ts';
 
-/** With the variable each Node reads all root certificates at its start, which takes longer than the rest. */
+/** With this variable, each Node reads all root certificates when it starts, which takes longer than the rest. */
 const env = { ...process.env, NODE_EXTRA_CA_CERTS: undefined };
 
-/** Milliseconds from the start of a command to its exit. */
+/** Returns the milliseconds from starting a command until it exits. */
 export async function commandMs(command: readonly string[]): Promise<number> {
   const from = performance.now();
   await run(command);
   return performance.now() - from;
 }
 
-/** Milliseconds of CPU of a command, in steps of ten. No other child may end meanwhile. */
+/** Returns a command's CPU in milliseconds, in steps of ten. No other child may exit in the meantime. */
 export async function commandCpuMs(command: readonly string[]): Promise<number> {
   const before = await endedChildrenCpuMs();
   await run(command);

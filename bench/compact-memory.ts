@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 
 /**
- * Has the kernel drop its caches and join its free memory. A long-lived VM has it in small pieces. The host may then
- * charge up to 10 µs for the first touch of each page after some seconds. Does nothing without the right to.
+ * Makes the kernel drop its caches and merge its free memory. A long-lived VM has its memory in small pieces, and the
+ * host may then charge up to 10 µs for the first access to each page after some seconds. Does nothing without
+ * permission.
  */
 export async function compactMemory(): Promise<void> {
-  // Pages that are not written yet stay.
+  // Pages that are not yet written to disk stay.
   for (const [file, value] of [
     ['drop_caches', '3'],
     ['compact_memory', '1'],

@@ -7,7 +7,7 @@ interface ContainerEvent {
   type: 'exited' | 'removed' | 'outOfMemory';
 }
 
-/** Records from the runtime's events which containers exited, without polling. */
+/** Records from the runtime's events which containers have exited, without polling. */
 export class ContainerExits {
   private readonly exited = new Set<string>();
   /** Emits each exit under its container's id. */

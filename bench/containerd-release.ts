@@ -5,8 +5,8 @@ import { findContainerd, type InstalledContainerd } from '../src/containerd/find
 import { UserError } from '../src/errors.ts';
 
 /**
- * The containerd that `--containerd` names: `installed`, a folder made by scripts/fetch-program, or a release such
- * as `1.6` or `2`. A release is fetched unless installed. Throws a `UserError` if it is not available.
+ * Returns the containerd that `--containerd` names: `installed`, a folder created by scripts/fetch-program, or a
+ * release such as `1.6` or `2`. A release is fetched unless installed. Throws a `UserError` if it is not available.
  */
 export async function findRelease(name: string): Promise<InstalledContainerd> {
   if (name === 'installed') return findContainerd();
@@ -22,7 +22,7 @@ function inFolder(folder: string): Promise<InstalledContainerd> {
 const isOf = ({ major, minor }: ContainerdVersion, release: string): boolean =>
   [`${major}`, `${major}.${minor}`].includes(release);
 
-/** Fetches a release. Returns the folder that it was unpacked into. */
+/** Fetches a release and returns the folder that it was unpacked into. */
 function fetched(release: string): string {
   try {
     return execFileSync(join('scripts', 'fetch-program'), [`containerd-${release}`, '.cache'], {

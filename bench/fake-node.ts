@@ -11,11 +11,11 @@ import { removeLogLinks } from './log-links.ts';
 import { processUsage, threadsCpuMs, type Usage } from './process-usage.ts';
 
 const pollMs = 50;
-/** An agent is at rest if it uses no more CPU than this in the window; each pod is synced once a minute. */
+/** An agent is idle if it uses no more CPU than this within the window. Each pod is synced once a minute. */
 const rest = { cpuMs: 20, cpuMsPerPod: 0.4, windowMs: 2000 };
 const waitTimeoutMs = 600_000;
 
-/** Our agent on an in-memory runtime, so that the figures are its own and not those of real containers. */
+/** Our agent on an in-memory runtime, so that we measure the agent and not real containers. */
 export class FakeNode {
   readonly runtime = new FakeRuntime({ clock: systemClock });
   readonly names: readonly string[];
@@ -38,7 +38,7 @@ export class FakeNode {
     return node;
   }
 
-  /** Of the agent. */
+  /** The agent's root-dir. */
   get root(): string {
     return join(this.folder, 'root');
   }
@@ -47,13 +47,16 @@ export class FakeNode {
     return this.names.length * scaleContainers.length;
   }
 
-  /** Has the manifests be as old as at a boot. The agent looks for processes that may write a newer one. */
+  /**
+   * Makes the manifests as old as they are at boot. For newer ones, the agent looks for processes that may still be
+   * writing them.
+   */
   async ageManifests(): Promise<void> {
     const hourAgo = Date.now() / 1000 - 3600;
     for (const name of this.names) await utimes(join(this.folder, 'manifests', `${name}.json`), hourAgo, hourAgo);
   }
 
-  /** Starts the agent. Resolves to the time just before, in monotonic milliseconds. */
+  /** Starts the agent. Resolves to the time just before that, in monotonic milliseconds. */
   async start(program = resolve('bin/kubelet-ts')): Promise<number> {
     const log = await open(join(this.folder, 'agent.log'), 'a');
     const flags = [
@@ -88,7 +91,7 @@ export class FakeNode {
     }
   }
 
-  /** Resolves to the agent's usage once it is at rest. */
+  /** Resolves to the agent's usage once it is idle. */
   async atRest(): Promise<Usage> {
     const restMs = rest.cpuMs + rest.cpuMsPerPod * this.names.length;
     for (let before = await this.usage(); ;) {
@@ -103,19 +106,19 @@ export class FakeNode {
     return processUsage(this.child?.pid ?? NaN);
   }
 
-  /** Milliseconds of CPU of the agent since its start. */
+  /** The agent's CPU since it started, in milliseconds. */
   get cpuMs(): number {
     return threadsCpuMs(this.child?.pid ?? NaN);
   }
 
-  /** Number of listings of all containers so far. */
+  /** How often all containers have been listed so far. */
   get relists(): number {
     return this.runtime.calls.filter(
       ({ method, request }) => method === 'listContainers' && isForAll(request as { filter?: object }),
     ).length;
   }
 
-  /** Ends the runtime's event stream. The agent then lists everything each second. */
+  /** Closes the runtime's event stream. From then on, the agent lists everything each second. */
   endEvents(): void {
     const refused = new Refusal(codes.unimplemented, 'there are no events');
     this.runtime.injectError('getContainerEvents', refused, { times: Infinity });

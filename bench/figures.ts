@@ -51,7 +51,7 @@ function summary(figure: Figure, lowest: Figure | undefined): Summary {
   };
 }
 
-/** The value below which that share of the samples lies, interpolated between two samples. */
+/** Returns the value below which this share of the samples lies, interpolated between two samples. */
 export function percentile(samples: readonly number[], percent: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const position = ((sorted.length - 1) * percent) / 100;
@@ -60,7 +60,7 @@ export function percentile(samples: readonly number[], percent: number): number 
   return below + (above - below) * (position % 1);
 }
 
-/** Rows of a table, starting with the heading. */
+/** Returns the rows of a table, starting with the header. */
 export function tableRows(summaries: readonly Summary[]): string[][] {
   const rows = summaries.map(({ what, who, unit, median, p10, p90, ratio, samples }, index) => [
     summaries[index - 1]?.what === what ? '' : what,

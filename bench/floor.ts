@@ -2,7 +2,7 @@ import { benchManifest, containerName, initChainManifest, jobManifest } from './
 import { defaultNode, type PreparedPod, preparePod } from './prepared-pod.ts';
 import type { Stage } from './stage.ts';
 
-/** Milliseconds that the runtime itself takes, called by the benchmark only. */
+/** Milliseconds that the runtime itself takes when only the benchmark calls it. */
 export interface FloorOfOne {
   created: number;
   started: number;
@@ -39,8 +39,8 @@ export async function measureFloorOfOne(stage: Stage, name: string): Promise<Flo
 }
 
 /**
- * Milliseconds until the container after the init containers runs. Each starts when containerd reports the exit of the
- * last.
+ * Returns the milliseconds until the container after the init containers runs. Each one starts when containerd reports
+ * that the previous one has exited.
  */
 export async function measureFloorOfInitChain(stage: Stage, name: string): Promise<number> {
   const pod = await preparePod(stage, await defaultNode(stage), initChainManifest(name));
@@ -56,8 +56,8 @@ export async function measureFloorOfInitChain(stage: Stage, name: string): Promi
 }
 
 /**
- * Milliseconds of a job that does nothing: create, start, exit, and the removal of all. The exit is that which
- * containerd reports.
+ * Returns the milliseconds for a job that does nothing: create, start, exit, and remove everything. The job has exited
+ * when containerd reports it.
  */
 export async function measureFloorOfJob(stage: Stage, name: string): Promise<number> {
   const { runtime } = stage;
@@ -74,7 +74,7 @@ export async function measureFloorOfJob(stage: Stage, name: string): Promise<num
   return ms;
 }
 
-/** Milliseconds until the last of many pods runs, with all requested at once. */
+/** Returns the milliseconds until the last of many pods runs when all are requested at once. */
 export async function measureFloorOfMany(stage: Stage, name: string, count: number): Promise<number> {
   const node = await defaultNode(stage);
   const manifests = Array.from({ length: count }, (_, index) => benchManifest(`${name}-${index}`));

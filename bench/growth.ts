@@ -1,6 +1,6 @@
 /**
- * The power of `size` with which costs grow, by least squares through their logarithms: 1 is linear, 2 quadratic.
- * Ignores points without a positive cost. NaN with fewer than two points.
+ * Returns the power of `size` with which costs grow, by least squares on their logarithms: 1 is linear, 2 quadratic.
+ * Ignores points without a positive cost. Returns NaN for fewer than two points.
  */
 export function growthPower(points: readonly { size: number; cost: number }[]): number {
   const logs = points

@@ -12,7 +12,7 @@ import { ownMeasures, stageMeasures } from './measures.ts';
 import { type BenchOptions, parseOptions, usage } from './options.ts';
 import { Stage } from './stage.ts';
 
-// Started by its own first lines, as an installed one is: they set the allocator.
+// Started by the file's own first lines, like an installed one, because they configure the allocator.
 const ours = {
   name: 'kubelet-ts',
   command:
@@ -20,9 +20,9 @@ const ours = {
     '--container-runtime-endpoint unix://{sock} {dir}',
 };
 
-/** The figures of one part of the run. */
+/** The figures of one part of the benchmark. */
 interface Part {
-  /** Version of containerd; undefined if the part uses none. */
+  /** Version of containerd. Undefined if the part uses none. */
   containerd?: string;
   figures: Summary[];
 }

@@ -15,17 +15,17 @@ import { systemClock } from '../src/clock.ts';
 
 interface Bench {
   figures: Figures;
-  /** Number of samples of each figure; slow ones get fewer. */
+  /** Number of samples per figure. Slow ones get fewer. */
   runs: number;
 }
 
 interface StageBench extends Bench {
   stage: Stage;
-  /** Ours first. */
+  /** Our agent comes first. */
   agents: readonly AgentCommand[];
 }
 
-/** Measures on a containerd by name, in their order. */
+/** The measures that need a containerd, by name, in the order in which they run. */
 export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>> = {
   one: measureOnePod,
   init: measureInitChain,
@@ -37,7 +37,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
   'run-once': ({ stage, figures, runs }) => measureRunOnce(stage, figures, runs),
 };
 
-/** Measures of our agent alone, independent of the runtime. */
+/** The measures of our agent that need no real runtime. */
 export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly number[] }) => Promise<void>> = {
   read: measureReading,
   ps: measurePs,
@@ -48,11 +48,11 @@ export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly numbe
 const manyPods = 50;
 const scrapedPods = 100;
 const maxRunsOfMany = 3;
-/** Long enough for one sync of all pods and one relist. */
+/** Milliseconds: long enough for one sync of all pods and one relist. */
 const idleWindowMs = 90_000;
-/** Time for the work after a change to end. */
+/** Milliseconds until the work after a change is done. */
 const settleMs = 5000;
-/** Time until V8 has also collected the start's garbage, which it does when idle. */
+/** Milliseconds until V8 has also collected the garbage from startup, which it does when idle. */
 const idleSettleMs = 20_000;
 
 const quantities = {
@@ -138,7 +138,7 @@ async function measureBoot({ stage, figures, agents, runs }: StageBench): Promis
   }
 }
 
-/** Times our commands and an idle Node in turns, so that a busy moment of the machine affects both. */
+/** Measures our commands and an idle Node alternately, so that a busy moment of the machine affects both. */
 async function measureCommands({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
   const names = Array.from({ length: 10 }, (_, index) => `command-${index}`);
@@ -157,7 +157,7 @@ async function measureCommands({ stage, figures, agents: [ours] }: StageBench): 
   });
 }
 
-/** A Prometheus that scrapes 100 pods with networks of their own. */
+/** A Prometheus that scrapes 100 pods that are not on the host network. */
 async function measureScrape({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
   await withScrapedAgent(stage, ours, { pods: scrapedPods, manifest: networkManifest }, async (agent, port) => {
@@ -166,7 +166,7 @@ async function measureScrape({ stage, figures, agents: [ours] }: StageBench): Pr
   });
 }
 
-/** An idle agent that a Prometheus with its defaults scrapes. */
+/** An idle agent that is scraped by a Prometheus with default settings. */
 async function measureScrapedIdle({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
   await withScrapedAgent(stage, ours, { pods: manyPods, manifest: benchManifest }, (agent, port) => {
@@ -175,7 +175,7 @@ async function measureScrapedIdle({ stage, figures, agents: [ours] }: StageBench
   });
 }
 
-/** Starts an agent with a read-only port and so many pods of a manifest. */
+/** Starts an agent with a read-only port and this many pods from a manifest. */
 async function withScrapedAgent(
   stage: Stage,
   agent: AgentCommand,
@@ -203,7 +203,7 @@ async function timeCommands(figures: Figures, commands: Record<string, string[]>
   }
 }
 
-/** `meanwhile`: what happens in the window, and takes all of it. */
+/** `meanwhile` is what happens during the window. It must last as long as the window. */
 async function measureIdle(
   stage: Stage,
   figures: Figures,
@@ -229,7 +229,7 @@ async function measureIdle(
   }
 }
 
-/** Starts an agent on its own folder with these manifests, and removes everything afterwards. */
+/** Starts an agent in a separate folder with these manifests, and removes everything afterwards. */
 async function withAgent(
   stage: Stage,
   command: AgentCommand,

@@ -2,17 +2,17 @@ import { parseArgs } from 'node:util';
 import { UserError } from '../src/errors.ts';
 
 export interface BenchOptions {
-  /** File for the figures as JSON. */
+  /** File to which the figures are written as JSON. */
   json: string | undefined;
-  /** Number of samples of each figure of one pod. */
+  /** Number of samples per figure of a single pod. */
   runs: number;
   /** Numbers of pods for the measure "scale". */
   sizes: number[];
-  /** Names of measures; undefined for all. */
+  /** Names of measures to run. Undefined means all. */
   only: string[] | undefined;
   /** Commands of other agents to measure, with the placeholders {dir}, {root} and {sock}. */
   agents: string[];
-  /** Releases of containerd to measure on, one after the other, in the form of `findRelease`. */
+  /** containerd releases to measure on, one after another, in the form that `findRelease` accepts. */
   containerd: string[];
 }
 

@@ -27,7 +27,10 @@ export interface PreparedPod {
   container: (name: string, attempt: number) => ContainerConfig;
 }
 
-/** The requests that the engine would send for this manifest's pod, with the folders and files that it would create. */
+/**
+ * Returns the requests that the engine would send for this manifest's pod, and creates the folders and files that it
+ * would create.
+ */
 export async function preparePod({ images }: Stage, node: NodeConfig, manifest: string): Promise<PreparedPod> {
   const pod = benchPod(manifest);
   const { image } = await images.imageStatus({ image: { image: benchImage } });
@@ -51,7 +54,7 @@ export async function preparePod({ images }: Stage, node: NodeConfig, manifest: 
   };
 }
 
-/** The configurations of one container, by attempt. */
+/** Returns the configurations of one container, by attempt. */
 async function containerConfigs(
   pod: Pod,
   container: Container,
@@ -83,7 +86,7 @@ async function containerConfigs(
     });
 }
 
-/** The node as the agent sees it with default flags. */
+/** Returns the node as the agent sees it with default flags. */
 export async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const rootDir = await stage.newFolder();
   const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];

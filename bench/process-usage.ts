@@ -10,14 +10,17 @@ export interface Usage {
   residentMB: number;
 }
 
-/** The CPU of a process since its start, and its current memory. */
+/** Returns the CPU of a process since it started, and its current memory. */
 export async function processUsage(pid: number): Promise<Usage> {
   const [{ own }, status] = await Promise.all([cpuMs(pid.toString()), readFile(`/proc/${pid}/status`, 'utf8')]);
   const kilobytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]);
   return { cpuMs: own, residentMB: kilobytes / 1024 };
 }
 
-/** Milliseconds of CPU of the threads of a process, more exact than its usage, but without threads that have ended. */
+/**
+ * Returns the CPU of a process's threads in milliseconds. More exact than its usage, but without threads that have
+ * exited.
+ */
 export function threadsCpuMs(pid: number): number {
   const folder = `/proc/${pid}/task`;
   const nanoseconds = readdirSync(folder).map((thread) =>
@@ -26,14 +29,14 @@ export function threadsCpuMs(pid: number): number {
   return nanoseconds.reduce((sum, own) => sum + own, 0) / 1e6;
 }
 
-/** Milliseconds of CPU of our ended children. */
+/** Returns the CPU of our children that have exited, in milliseconds. */
 export async function endedChildrenCpuMs(): Promise<number> {
   return (await cpuMs('self')).endedChildren;
 }
 
 async function cpuMs(process: string): Promise<{ own: number; endedChildren: number }> {
   const stat = await readFile(`/proc/${process}/stat`, 'utf8');
-  // The fields after the program's name, which may contain spaces and ends at the last bracket.
+  // The fields after the program's name, which may contain spaces and ends at the last parenthesis.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = NaN, system = NaN, childrenUser = NaN, childrenSystem = NaN] = fields.slice(11, 15).map(Number);
   return {

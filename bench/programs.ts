@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { execa } from 'execa';
 
-/** Paths of the bundle, which must be built, and of a new executable. */
+/** Returns the paths of the bundle, which must be built, and of a new executable. */
 export async function makePrograms(): Promise<Record<'bundle' | 'executable', string>> {
   const executable = resolve('.cache/bench/kubelet-ts');
   const make = `(await import('./scripts/package/executable.mjs')).makeExecutable(${JSON.stringify(executable)})`;

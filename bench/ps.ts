@@ -3,10 +3,10 @@ import { FakeNode } from './fake-node.ts';
 import { type Figures, floor } from './figures.ts';
 import { makePrograms } from './programs.ts';
 
-/** Commands for one of the runs of other measures. A command is short, and differs much from the next. */
+/** Number of commands per run of other measures. A command is short, and one differs much from the next. */
 const commandsPerRun = 3;
 
-/** Measures `ps` of the bundle and of the executable, each in turn with a Node that does nothing. */
+/** Measures `ps` of the bundle and of the executable, each alternating with a Node that does nothing. */
 export async function measurePs({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
   const programs = await makePrograms();
   for (const pods of [1, 50]) {
@@ -16,7 +16,8 @@ export async function measurePs({ figures, runs }: { figures: Figures; runs: num
       await node.start();
       await node.atRest();
       const ps = ['ps', '--root-dir', node.root];
-      // One after the other, because the bundle is run by the Node of the floor: after it that Node is in the caches.
+      // One program after another, because the bundle runs on the same Node as the floor, which leaves that Node in the
+      // caches.
       for (const [who, program] of Object.entries(programs)) {
         const what = `ps of ${pods} ${pods === 1 ? 'pod' : 'pods'}, ${who}`;
         const commands: [string, readonly string[]][] = [

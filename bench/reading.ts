@@ -7,7 +7,7 @@ import { sampleManifests } from './sample-manifests.ts';
 const count = 1000;
 const maxRuns = 5;
 
-/** The floor: only the YAML library, on every file of a folder. */
+/** The floor: only the YAML library, on every file in a folder. */
 const parseAll = `
   import { readdirSync, readFileSync } from 'node:fs';
   import { parse } from 'yaml';
@@ -23,7 +23,10 @@ const contestants = {
   'kubelet-ts': ['bin/kubelet-ts', 'validate'],
 };
 
-/** CPU to read many manifests in a new process, minus that to read one, beside the bare YAML library. */
+/**
+ * Measures the CPU for reading many manifests in a new process, minus that for reading one, compared with the bare YAML
+ * library.
+ */
 export async function measureReading({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
   const folder = await mkdtemp('/tmp/kubelet-ts-reading-');
   try {

@@ -6,7 +6,9 @@ import { jobManifest } from './bench-pod.ts';
 import { measureFloorOfJob } from './floor.ts';
 import type { Stage } from './stage.ts';
 
-/** A job that does nothing, with what the program takes besides the runtime: the time of a Node that does nothing. */
+/**
+ * Measures a job that does nothing, and the part of it that is not the runtime: the time of a Node that does nothing.
+ */
 export async function measureRunOnce(stage: Stage, figures: Figures, runs: number): Promise<void> {
   const quantity = { what: 'run-once --rm of a job that does nothing', unit: 'ms' } as const;
   const root = await stage.newFolder();
@@ -26,7 +28,7 @@ export async function measureRunOnce(stage: Stage, figures: Figures, runs: numbe
     ],
     ...['--container-runtime-endpoint', `unix://${stage.socket}`, manifest],
   ];
-  // In turn, so that a busy moment of the machine affects both. The first ones make folders and cgroups.
+  // Alternates, so that a busy moment of the machine affects both. The first runs create folders and cgroups.
   for (let run = -1; run < runs; run++) {
     const floorMs = await measureFloorOfJob(stage, `floor-${run + 1}`);
     const ownMs = await commandMs([process.execPath, ...args]);

@@ -1,4 +1,4 @@
-/** Typical manifests by size. `name` is that of the pod. */
+/** Typical manifests by size. `name` is the name of the pod. */
 export const sampleManifests: Record<string, (name: string) => string> = { '0.45 KB': small, '1.7 KB': large };
 
 function small(name: string): string {

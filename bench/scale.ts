@@ -7,12 +7,12 @@ import { growthPower } from './growth.ts';
 /** All pods are synced once a minute, unevenly. */
 const idleWindowMs = 60_000;
 const relistWindowMs = 10_000;
-/** Time until V8 has collected the start's garbage, when idle. */
+/** Milliseconds until an idle V8 has collected the garbage from startup. */
 const collectedAfterMs = 20_000;
-/** Number of pods in which one container ends. */
+/** Number of pods in which one container exits. */
 const exits = 100;
 
-/** Measures the cost of starting and keeping so many pods, and its growth with their number. */
+/** Measures what it costs to start and keep this many pods, and how the cost grows with their number. */
 export async function measureScale({ figures, sizes }: { figures: Figures; sizes: readonly number[] }): Promise<void> {
   const points = new Map<Quantity, { size: number; cost: number }[]>();
   for (const size of sizes) {
@@ -25,7 +25,7 @@ export async function measureScale({ figures, sizes }: { figures: Figures; sizes
   }
   for (const [{ what }, costs] of points) {
     const power = growthPower(costs);
-    // One size alone shows no growth.
+    // A single size shows no growth.
     if (!Number.isNaN(power)) figures.add({ what: `growth of: ${what}`, unit: 'power of pods' }, 'kubelet-ts', power);
   }
 }
@@ -67,7 +67,7 @@ async function measureSize(size: number): Promise<[Quantity, number][]> {
   }
 }
 
-/** Milliseconds of CPU per second while idle. */
+/** Returns the milliseconds of CPU per second while idle. */
 async function measureIdle(node: FakeNode): Promise<number> {
   const cpuMs = await cpuMsOf(node, 0, () => systemClock.sleep(idleWindowMs));
   return (cpuMs * 1000) / idleWindowMs;
@@ -93,7 +93,7 @@ async function measureRelists(node: FakeNode, idleCpu: number): Promise<number> 
   return cpuMs / (node.relists - from);
 }
 
-/** CPU of the agent during an action, minus its idle CPU, in milliseconds. */
+/** Returns the agent's CPU during an action, minus its idle CPU, in milliseconds. */
 async function cpuMsOf(node: FakeNode, idleCpu: number, act: () => Promise<void>): Promise<number> {
   const [before, from] = [await node.usage(), performance.now()];
   await act();
@@ -101,7 +101,7 @@ async function cpuMsOf(node: FakeNode, idleCpu: number, act: () => Promise<void>
   return (await node.usage()).cpuMs - before.cpuMs - idleCpu * seconds;
 }
 
-/** Measures the start of a killed agent on running pods. */
+/** Measures how an agent that was killed starts again while its pods run. */
 async function measureAdoption(node: FakeNode): Promise<{ adoption: number; adoptionCpu: number }> {
   const known = node.runtime.calls.length;
   const from = await node.start();

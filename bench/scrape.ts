@@ -8,19 +8,20 @@ import type { Agent } from './agent.ts';
 import type { Figures } from './figures.ts';
 import { processUsage } from './process-usage.ts';
 
-/** Each path is scraped so often. /proc counts CPU in steps of 10 ms. */
+/** How often each path is scraped. /proc counts CPU in steps of 10 ms. */
 const scrapes = 25;
 /**
- * All scrapes take a minute: the agent syncs each pod and lists the runtime once a minute, which every window must have
- * in the same number. Longer than scrapes share their figures, so that each one measures.
+ * Milliseconds between two scrapes. All scrapes together take a minute: the agent syncs each pod and lists the runtime
+ * once a minute, and every window must contain the same number of these. The pause is longer than scrapes share their
+ * statistics, so each scrape measures again.
  */
 const betweenMs = 60_000 / scrapes;
-/** The agent compiles its code and loads the library in the first scrapes. */
+/** In the first scrapes, the agent compiles its code and loads the library. */
 const warmUpScrapes = 5;
 
 const paths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/stats/summary'];
 
-/** A port of this machine that is free now. */
+/** Returns a TCP port of this machine that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -29,7 +30,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The agent's CPU of one scrape of each path of its read-only port, as a client with one connection scrapes. */
+/** Measures the agent's CPU per scrape of each path on its read-only port, for a client with one connection. */
 export async function measureScrapes(figures: Figures, agent: Agent, port: number, pods: string): Promise<void> {
   const connection = new HTTPAgent({ keepAlive: true });
   try {
@@ -44,7 +45,7 @@ export async function measureScrapes(figures: Figures, agent: Agent, port: numbe
   }
 }
 
-/** Scrapes /metrics as Prometheus does by default, for so long. */
+/** Scrapes /metrics like Prometheus with default settings, for `ms` milliseconds. */
 export async function scrapeEvery15s(port: number, ms: number): Promise<void> {
   const connection = new HTTPAgent({ keepAlive: true });
   const headers = { 'accept-encoding': 'gzip' };
@@ -59,7 +60,7 @@ export async function scrapeEvery15s(port: number, ms: number): Promise<void> {
   }
 }
 
-/** Milliseconds of CPU of the agent in one turn, on average. */
+/** Returns the agent's CPU per turn in milliseconds, on average. */
 async function cpuOf(agent: Agent, act: () => Promise<void>): Promise<number> {
   const { cpuMs: before } = await processUsage(agent.pid);
   for (let run = 0; run < scrapes; run++) {

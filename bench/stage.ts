@@ -19,7 +19,7 @@ import { removeLogLinks } from './log-links.ts';
 
 const waitTimeoutMs = 120_000;
 
-/** The benchmark's own containerd, with the image of its pods and temporary folders. */
+/** The benchmark's own containerd, with the image for its pods and temporary folders. */
 export class Stage {
   readonly runtime: RuntimeService;
   readonly images: ImageService;
@@ -66,7 +66,7 @@ export class Stage {
     return this.containerd.pid;
   }
 
-  /** A new folder, deleted with the stage. */
+  /** Creates a folder that is deleted with the stage. */
   async newFolder(): Promise<string> {
     this.folders += 1;
     const path = join(this.folder, this.folders.toString());
@@ -74,7 +74,7 @@ export class Stage {
     return path;
   }
 
-  /** Waits until the containers are as wanted. The measured times are the runtime's own. */
+  /** Waits until the containers are as requested. The measured times are the runtime's own. */
   async waitForContainers(
     what: string,
     pollMs: number,
@@ -95,14 +95,14 @@ export class Stage {
     return status;
   }
 
-  /** Host PID of a running container. */
+  /** Returns the host PID of a running container. */
   async processOf(containerId: string): Promise<number> {
     const { info } = await this.runtime.containerStatus({ containerId, verbose: true });
     return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
   }
 
   /**
-   * Resolves to the time at which this process ends. The runtime's own time is deleted with the container, possibly at
+   * Resolves to the time at which this process exits. The runtime's own time is deleted with the container, possibly at
    * once.
    */
   async processEnd(pid: number): Promise<number> {

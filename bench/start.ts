@@ -2,9 +2,9 @@ import { FakeNode } from './fake-node.ts';
 import { makePrograms } from './programs.ts';
 import { type Figures, percentile, type Quantity } from './figures.ts';
 
-/** Milliseconds between two looks, which are few of those of a start. */
+/** Milliseconds between two checks: a small part of the time that a start takes. */
 const lookEveryMs = 2;
-/** Starts for one of the runs of other measures. A start is short, and differs much from the next. */
+/** Number of starts per run of other measures. A start is short, and one differs much from the next. */
 const startsPerRun = 3;
 
 const quantities = {
@@ -12,7 +12,7 @@ const quantities = {
   time: { what: 'start of the agent → first container', unit: 'ms' },
 } as const satisfies Record<string, Quantity>;
 
-/** Measures the starts of the bundle and of the executable in turn, on a runtime in memory. */
+/** Measures the starts of the bundle and of the executable alternately, on an in-memory runtime. */
 export async function measureStart({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
   const programs = await makePrograms();
   const samples = { cpu: { bundle: [], executable: [] }, time: { bundle: [], executable: [] } } as Samples;
