@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { encodeRevision } from '../../src/engine/in-place/revision-file.ts';
 import { podsFromRuntime } from '../../src/node/pods-from-runtime.ts';
+import { makeContainer, makePod } from '../builders/pods.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -87,6 +89,20 @@ describe('the pods of a runtime without an agent', () => {
     expect(pod?.status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime).toBe(
       ready.lastTransitionTime,
     );
+  });
+
+  test('are not Failed if a rule starts their container again', async () => {
+    const runtime = new FakeRuntime({ clock });
+    runtime.addImage('app:1');
+    await runPod(runtime, 'task-edge1', 42);
+    const rootDir = await temporaryFolder();
+    const podDir = join(rootDir, 'pods', 'uid-of-task-edge1');
+    await mkdir(podDir, { recursive: true });
+    const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
+    const main = makeContainer({ name: 'main', restartPolicy: 'Never', restartPolicyRules });
+    const pod = makePod({ spec: { restartPolicy: 'Never', containers: [main] } });
+    await writeFile(join(podDir, 'revision.json'), encodeRevision({ pod, outdated: {}, isResizing: false }));
+    expect((await podsFromRuntime(runtime, rootDir)).map(({ status }) => status?.phase)).toEqual(['Running']);
   });
 
   test.each([
