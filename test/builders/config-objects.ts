@@ -1,7 +1,7 @@
 import type { ConfigData, ConfigObject } from '../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 
-/** Values as text. */
+/** Values as plain text. */
 type Data = Readonly<Record<string, string>>;
 
 export function makeConfigMap(name: string, data: Data, more: Partial<ConfigData> = {}): ConfigData {
@@ -21,7 +21,7 @@ export function makeSecret(name: string, data: Data, more: Partial<ConfigData> =
   return makeConfigMap(name, data, { kind: 'Secret', type: 'Opaque', ...more });
 }
 
-/** A store that has these. */
+/** Returns a store that contains these objects. */
 export function configObjectsOf(...objects: ConfigObject[]): ConfigObjects {
   const store = new ConfigObjects();
   store.replace('test', objects);

@@ -1,6 +1,6 @@
 import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/types.ts';
 
-/** The configuration of a node that was told nothing: the kubelet's defaults, durations in milliseconds. */
+/** The configuration of a node without any settings: the kubelet's defaults, with durations in milliseconds. */
 export const defaultConfiguration: KubeletConfiguration = {
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',

@@ -5,8 +5,8 @@ import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/t
 import { fieldsWithoutEffect } from '../../src/api/kubelet-configuration/without-effect.ts';
 
 /**
- * Reads a configuration file all the way: decodes it, sets the defaults, checks it. There is no configuration when
- * there is an error. Fields that are set and without effect here are warnings.
+ * Decodes a configuration file, sets the defaults and validates it. If there is an error, there is no configuration.
+ * Fields that are set but have no effect here cause warnings.
  */
 export function loadKubeletConfiguration(
   bytes: Uint8Array | string,

@@ -15,8 +15,8 @@ import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import type { RawPod } from '../../src/api/types.ts';
 
 /**
- * The first document of a text, decoded as a Pod, before defaults. Other kinds are errors, as in the kubelet.
- * kubelet: config/common.go tryDecodeSinglePod
+ * Decodes the first document of a text as a Pod, without defaults. As in the kubelet, other kinds are errors. kubelet:
+ * config/common.go tryDecodeSinglePod
  */
 export function decodeManifest(
   bytes: Uint8Array | string,
@@ -29,7 +29,7 @@ export function decodeManifest(
   return { ...(pod && { pod }), problems: [...notesOf(first.document), ...problems] };
 }
 
-/** The static pod of the first document of a text, defaulted and validated. */
+/** Returns the static pod in the first document of a text, with defaults and validated. */
 export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): LoadResult {
   const first = firstPod(bytes, options.origin);
   if ('problem' in first) return { problems: [first.problem] };

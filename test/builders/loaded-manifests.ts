@@ -10,7 +10,9 @@ export const loadOptions: StaticPodOptions = {
   hash: podUIDHash,
 };
 
-/** What a text declares, in lines: pods and objects by name, problems as `line:column severity field message`. */
+/**
+ * Returns what a text declares, as lines: pods and objects by name, problems as `line:column severity field message`.
+ */
 export function loadedManifests(
   text: string,
   options: Partial<StaticPodOptions> = {},

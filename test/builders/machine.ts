@@ -2,7 +2,7 @@ import type { Machine } from '../../src/engine/container-manager/machine.ts';
 
 const gibibyte = 1024n ** 3n;
 
-/** A cgroup v2 machine of four processors and 8 GiB, 1 GiB of which is huge pages. */
+/** A cgroup v2 machine with four processors and 8 GiB of memory, of which 1 GiB is huge pages. */
 export function makeMachine(changes: Partial<Machine> = {}): Machine {
   return {
     cgroupVersion: 2,

@@ -6,7 +6,7 @@ import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts'
 import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
-/** Node `edge1` with everything it writes below `folder`, without cgroups and resolver file of its own. */
+/** Node `edge1` with everything it writes in `folder`, and without cgroups or a resolver file. */
 export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = {}): NodeConfig {
   return {
     nodeName: 'edge1',
@@ -38,7 +38,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
     containerGC: defaultContainerGCPolicy,
-    // No logs are rotated, because a fake runtime writes none.
+    // Rotates no logs, because a fake runtime writes none.
     containerLogs: { maxSizeBytes: -1n, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 10_000 },
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     eviction: { thresholds: [], pressureTransitionMs: 300_000, maxPodGracePeriodSeconds: 0, policy: 'byPriority' },

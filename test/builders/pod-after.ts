@@ -2,7 +2,10 @@ import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import type { Pod, RawPod } from '../../src/api/types.ts';
 import { makeStaticPod } from './static-pod.ts';
 
-/** A static pod with its name for UID, that waits for others as `dependsOn` says; empty: for none. */
+/**
+ * A static pod that has its name as its UID and waits for others as `dependsOn` says. If that is empty, it waits for
+ * none.
+ */
 export function podAfter(
   name: string,
   dependsOn: string,

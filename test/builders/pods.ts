@@ -6,15 +6,15 @@ import type {
   RuntimeSandboxStatus,
 } from '../../src/engine/container/runtime-pod-status.ts';
 
-/** The moment that builders use for everything that happened. */
+/** The time at which everything happened that builders create. */
 export const NOW = Date.parse('2024-06-01T10:00:00Z');
 
-/** A container that is complete enough for every decider; the image goes with the name. */
+/** A container that is complete enough for every decider. Its image is named after it. */
 export function makeContainer(overrides: Partial<Container> = {}): Container {
   return { name: 'web', image: 'registry.example/web:1', ...overrides };
 }
 
-/** A static pod with one container; `spec`, `metadata` and `status` are merged one level deep. */
+/** A static pod with one container. `spec`, `metadata` and `status` are merged one level deep. */
 export function makePod(
   overrides: { metadata?: Partial<Pod['metadata']>; spec?: Partial<PodSpec>; status?: Pod['status'] } = {},
 ): Pod {
@@ -46,7 +46,7 @@ export function makeSandbox(overrides: Partial<RuntimeSandboxStatus> = {}): Runt
   };
 }
 
-/** A running instance of a container, made from the same spec: its hash is right. */
+/** A running instance of a container, created from the same spec, so that its hash is right. */
 export function makeContainerStatus(
   container: Container = makeContainer(),
   overrides: Partial<RuntimeContainerStatus> = {},
@@ -70,7 +70,7 @@ export function makeContainerStatus(
   };
 }
 
-/** What the runtime says about a pod; by default one ready sandbox in which every regular container runs. */
+/** What the runtime reports about a pod. By default, one ready sandbox in which every regular container runs. */
 export function makePodStatus(pod: Pod = makePod(), overrides: Partial<RuntimePodStatus> = {}): RuntimePodStatus {
   const { uid, name, namespace } = pod.metadata;
   return {

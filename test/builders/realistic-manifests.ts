@@ -4,7 +4,7 @@ import { SeededRandom } from './seeded-random.ts';
 
 /**
  * Pods as people and tools write them: 0.6 to 2 KB, block and flow YAML, JSON, comments, quotes, scripts in block
- * scalars. All of them are valid, and no two are the same.
+ * scalars. All are valid, and no two are the same.
  */
 export function realisticManifests(count: number, seed: number): string[] {
   const random = new SeededRandom(seed);
@@ -115,7 +115,7 @@ function volume(random: SeededRandom, index: number): Volume {
   ]);
 }
 
-/** The same object in one of the forms in which manifests are found. */
+/** Writes an object in one of the formats in which manifests occur. */
 export function writeManifest(pod: object, random: SeededRandom): string {
   const form = random.next();
   if (form < 0.1) return JSON.stringify(pod);
@@ -124,7 +124,7 @@ export function writeManifest(pod: object, random: SeededRandom): string {
   const flowShare = random.pick([0, 0, 0.3, 0.8]);
   visit(document, {
     Collection: (key, node) => {
-      // A root in flow style would be a text that starts with a brace, which the kubelet takes for JSON.
+      // A root in flow style would start with a brace, and the kubelet would parse it as JSON.
       if (key !== null && node.items.length <= 4 && random.chance(flowShare)) node.flow = true;
     },
     Pair: (_key, pair) => {

@@ -1,6 +1,6 @@
 import type { FakeRuntime } from '../fakes/fake-runtime.ts';
 
-/** Starts a pod of one container `main` in the runtime, as if a kubelet had; its UID is its name too. */
+/** Starts a pod with one container `main` in the runtime, as a kubelet would. Its UID is also its name. */
 export async function startRuntimePod(
   runtime: FakeRuntime,
   uid: string,

@@ -1,4 +1,4 @@
-/** Chance that a seed decides: the same seed gives the same run on every machine. */
+/** Random choices that depend only on a seed: the same seed gives the same run on every machine. */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,10 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to below 1. The generator is mulberry32: 32 bits of state, good enough to choose test cases with. */
+  /**
+   * Returns a number from 0 up to but excluding 1. The generator is mulberry32: 32 bits of state, good enough to choose
+   * test cases.
+   */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -14,7 +17,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `bound`. */
+  /** Returns an integer from 0 up to but excluding `bound`. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -23,19 +26,19 @@ export class SeededRandom {
     return this.next() < probability;
   }
 
-  /** One of a list that is not empty. */
+  /** Returns one item of a non-empty list. */
   pick<T>(list: readonly T[]): T {
     const picked = list[this.below(list.length)];
     if (picked === undefined) throw new Error('Nothing to pick from');
     return picked;
   }
 
-  /** What `make` gives, `min` to `max` times. */
+  /** Calls `make` between `min` and `max` times and returns the results. */
   times<T>(min: number, max: number, make: (index: number) => T): T[] {
     return Array.from({ length: min + this.below(max - min + 1) }, (_, index) => make(index));
   }
 
-  /** A seed for another generator, so that what one part draws does not move the others. */
+  /** Returns a seed for another generator, so that what one component draws does not affect the others. */
   fork(): number {
     return this.below(2 ** 32);
   }

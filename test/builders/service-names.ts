@@ -3,7 +3,7 @@ import { ServiceNames } from '../../src/engine/service-names/service-names.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
-/** The names of no Service: hosts files are written as they are. */
+/** A node without Services, so hosts files are written unchanged. */
 export function noServiceNames(podDirs: PodDirs): ServiceNames {
   return new ServiceNames({
     services: () => [],

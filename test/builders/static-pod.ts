@@ -3,8 +3,8 @@ import { toStaticPod } from '../../src/api/objects/static-pod.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
 /**
- * The pod that a manifest of this name becomes on node `edge1`: defaulted, so that a syncer can run it. By default one
- * container `main`, restarted for ever.
+ * Returns the pod that a manifest with this name becomes on node `edge1`, with defaults, so that a syncer can run it.
+ * Unless overridden, it has one container `main` that is always restarted.
  */
 export function makeStaticPod(
   name: string,

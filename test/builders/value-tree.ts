@@ -1,4 +1,4 @@
-/** JSON values whose objects keep the order of their members, and may have one name twice. */
+/** JSON values whose objects keep the order of their members and may contain the same name twice. */
 export type ValueTree = null | boolean | number | string | ValueTree[] | MemberList;
 
 export class MemberList {
@@ -9,7 +9,7 @@ export class MemberList {
   }
 }
 
-/** The tree of a JSON value; members that are undefined are left out. */
+/** Returns the tree of a JSON value, without members that are undefined. */
 export function toTree(value: unknown): ValueTree {
   if (Array.isArray(value)) return value.map(toTree);
   if (typeof value === 'object' && value !== null) {
@@ -21,7 +21,7 @@ export function toTree(value: unknown): ValueTree {
   throw new Error(`${typeof value} is no JSON value`);
 }
 
-/** JSON in one line. */
+/** Prints JSON on one line. */
 export function printJson(tree: ValueTree): string {
   if (Array.isArray(tree)) return `[${tree.map(printJson).join(',')}]`;
   if (tree instanceof MemberList) {
@@ -30,9 +30,9 @@ export function printJson(tree: ValueTree): string {
   return JSON.stringify(tree);
 }
 
-/** YAML with brackets and braces. */
+/** Prints YAML with brackets and braces. */
 export function printYamlFlow(tree: ValueTree): string {
-  // A text that starts with a brace would be read as JSON.
+  // A document that starts with a brace would be parsed as JSON.
   return `---\n${flow(tree)}\n`;
 }
 
@@ -43,12 +43,12 @@ function flow(tree: ValueTree): string {
   return scalar(tree);
 }
 
-/** YAML with indentation. */
+/** Prints YAML with indentation. */
 export function printYamlBlock(tree: ValueTree): string {
   return `${block(tree, '')}\n`;
 }
 
-/** The text of a value behind `key:` or `-`, which stands on lines of its own unless it is a scalar. */
+/** Prints a value after `key:` or `-`. Anything but a scalar starts on a new line. */
 function block(tree: ValueTree, indent: string): string {
   if (Array.isArray(tree)) {
     return tree.length === 0 ? '[]' : tree.map((item) => `${indent}- ${blockItem(item, indent)}`).join('\n');
@@ -72,7 +72,7 @@ function isEmptyOrScalar(tree: ValueTree): boolean {
   return !(tree instanceof MemberList) || tree.members.length === 0;
 }
 
-/** Plain where a word can mean nothing else, else in double quotes, whose escapes JSON and YAML share. */
+/** Prints a word plain if it can have no other meaning, else in double quotes, whose escapes JSON and YAML share. */
 function scalar(value: null | boolean | number | string): string {
   if (typeof value !== 'string') return String(value);
   return /^[a-zA-Z/][a-zA-Z0-9/._-]*$/.test(value) && !ambiguousWords.test(value) ? value : quoted(value);
@@ -80,7 +80,7 @@ function scalar(value: null | boolean | number | string): string {
 
 const ambiguousWords = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
-/** JSON leaves alone what YAML forbids or breaks lines at. */
+/** JSON does not escape some characters that YAML forbids or treats as line breaks. */
 function quoted(value: string): string {
   return JSON.stringify(value).replaceAll(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,

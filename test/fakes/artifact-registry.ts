@@ -13,20 +13,23 @@ export interface FakeLayer {
 export const digestOf = (bytes: Buffer | string): string =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** A registry on this machine with the artifacts of one repository, `team/pods`, for one user if there is one. */
+/**
+ * A registry on this machine with the artifacts of one repository, `team/pods`. If it has a user, only that user may
+ * pull.
+ */
 export class ArtifactRegistry {
-  /** Method, path below the repository and status of each request, such as `HEAD manifests/v1 200`. */
+  /** Method, path within the repository and status of each request, such as `HEAD manifests/v1 200`. */
   readonly log: string[] = [];
   readonly web: WebServer;
   readonly tags = new Map<string, string>();
   readonly blobs = new Map<string, Buffer>();
-  /** `user:password`, which Basic wants, or for which the token server gives a token. */
+  /** `user:password`, which Basic requires, or for which the token server returns a token. */
   login: { scheme: 'Basic' | 'Bearer'; userAndPassword: string; identityToken?: string } | undefined;
-  /** Blobs are elsewhere: at this origin, below the same path. */
+  /** If set, blobs are at this origin, under the same path. */
   blobsAt: string | undefined;
   /** False for a registry that does not report the digest of a tag. */
   reportsDigests = true;
-  /** Indexes by digest; undefined for a registry without the API of referrers. */
+  /** Indexes by digest. Undefined for a registry without the referrers API. */
   referrers: Map<string, Buffer> | undefined = new Map();
   readonly token = 't0ken';
 
@@ -47,7 +50,7 @@ export class ArtifactRegistry {
     return new URL(`oci://${this.host}/team/pods${rest}`);
   }
 
-  /** Makes an artifact and gives it a tag. Returns its digest. */
+  /** Creates an artifact and tags it. Returns its digest. */
   push(layers: readonly FakeLayer[], tag = 'v1'): string {
     const described = layers.map(({ mediaType, content, annotations }) => {
       const bytes = Buffer.from(content);
@@ -66,7 +69,7 @@ export class ArtifactRegistry {
     return digest;
   }
 
-  /** Signs a digest as cosign does. `signed`: the digest in the signed text. */
+  /** Signs a digest as cosign does. `signed` is the digest in the signed text. */
   sign(digest: string, keys: readonly KeyObject[], signed = digest, type = 'cosign container image signature'): void {
     const identity = { 'docker-reference': `${this.host}/team/pods` };
     const critical = { identity, image: { 'docker-manifest-digest': signed }, type };
@@ -82,8 +85,8 @@ export class ArtifactRegistry {
   }
 
   /**
-   * Signs a digest by a bundle, as cosign 3 does. Its manifest is a referrer: of the API if the registry has one, else
-   * in the index of a tag. `changes` are of the signed statement.
+   * Signs a digest with a bundle, as cosign 3 does. Its manifest is a referrer: through the API if the registry has
+   * one, else in the index under a tag. `changes` apply to the signed statement.
    */
   signBundle(digest: string, key: KeyObject, changes: Readonly<Record<string, unknown>> = {}): void {
     const statement = {
@@ -152,13 +155,13 @@ export class ArtifactRegistry {
 
 const basic = (userAndPassword: string): string => `Basic ${Buffer.from(userAndPassword).toString('base64')}`;
 
-/** A pair of keys as `cosign generate-key-pair` makes it, with the public one in PEM. */
+/** Creates a key pair as `cosign generate-key-pair` does, with the public key in PEM. */
 export function cosignKeys(curve = 'P-256'): { privateKey: KeyObject; pem: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: curve });
   return { privateKey, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
 }
 
-/** A tar archive; `-> TARGET` makes a link. */
+/** Creates a tar archive. `-> TARGET` creates a link. */
 export async function tarOf(files: Record<string, string>): Promise<Buffer> {
   const archive = pack();
   for (const [name, text] of Object.entries(files)) {

@@ -1,18 +1,18 @@
 import { generate } from 'selfsigned';
 
-/** PEM. */
+/** All fields are in PEM. */
 export interface Certificate {
   cert: string;
   key: string;
 }
 
 interface Wanted {
-  /** Addresses it is for; by default of a server on 127.0.0.1. */
+  /** Addresses that it is valid for. Defaults to a server on 127.0.0.1. */
   ips?: string[];
   notBefore?: Date;
   notAfter?: Date;
   organizations?: string[];
-  /** By default both. */
+  /** Defaults to both. */
   usage?: 'server' | 'client';
 }
 
@@ -23,7 +23,7 @@ const ofAuthority = [
 
 const ec = { keyType: 'ec', algorithm: 'sha256' } as const;
 
-/** An authority that exists for a test alone. */
+/** A certificate authority that exists only during a test. */
 export class CertificateAuthority {
   readonly own: Certificate;
 
@@ -39,7 +39,7 @@ export class CertificateAuthority {
     return new CertificateAuthority({ cert, key });
   }
 
-  /** An authority whose certificate this one signs. */
+  /** Creates an authority whose certificate is signed by this one. */
   async authority(name: string, { notBefore, notAfter }: Required<Pick<Wanted, 'notBefore' | 'notAfter'>>) {
     const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
       ...ec,
@@ -51,7 +51,7 @@ export class CertificateAuthority {
     return new CertificateAuthority({ cert, key });
   }
 
-  /** A certificate for a server or a client. */
+  /** Issues a certificate for a server or a client. */
   async issue(name: string, wanted: Wanted = {}): Promise<Certificate> {
     const { ips = ['127.0.0.1'], organizations = [], notBefore, notAfter, usage } = wanted;
     const groups = organizations.map((value) => ({ name: 'organizationName', value }));

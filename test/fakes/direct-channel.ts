@@ -8,9 +8,9 @@ import type { FakeRuntime } from './fake-runtime.ts';
 type Functions = Record<string, (request: unknown, options: CallOptions) => Promise<unknown> & AsyncIterable<unknown>>;
 
 /**
- * A channel to a FakeRuntime of this process. As over a socket, each message is encoded and decoded, so neither side
- * sees later changes of the other. Deadlines go by the clock of the FakeRuntime. Only the cut of long ExecSync answers
- * is missing. A close cuts nothing off.
+ * A channel to a FakeRuntime in this process. As over a socket, each message is encoded and decoded, so that neither
+ * side sees later changes by the other. Deadlines follow the FakeRuntime's clock. Two things differ from a socket: long
+ * ExecSync responses are not cut, and closing the channel interrupts nothing.
  */
 export function directChannel(runtime: FakeRuntime): Channel {
   // A test may replace a method of the runtime at any time.
@@ -47,13 +47,13 @@ function methodOf({ fullName, methods }: Definition, method: string): Definition
   return found;
 }
 
-/** The generated definition types every message by itself. */
+/** The generated definition has a separate type for every message. */
 const definitionOf = (definition: object): Definition => definition as Definition;
 
 const copyOf = (type: MessageFns<unknown>, message: unknown): unknown =>
   type.decode(type.encode(type.fromPartial(message as object)).finish());
 
-/** The error that a client gets: the reason of its signal, or an RpcError. */
+/** Returns the error as a client receives it: the reason of its signal, or an RpcError. */
 function asReceived(method: string, error: unknown, { signal }: CallOptions): unknown {
   if (signal?.aborted === true || error instanceof RpcError) return error;
   return new RpcError(method, codes.unknown, errorMessage(error));

@@ -9,11 +9,11 @@ import { codes } from './fake-calls.ts';
 
 type Answer = (request: never) => object | Promise<object>;
 
-/** A device plugin in the process of the test. It never answers a method whose answer is `never`. */
+/** A device plugin in the test's process. It never answers a method whose answer is `never`. */
 export class DirectPlugin {
   /** Names of the methods that were called. */
   readonly calls: string[] = [];
-  /** By name of the method. Otherwise it answers with an empty message. */
+  /** By method name. Other methods return an empty message. */
   readonly answers: Record<string, Answer> = {};
   devices: DeepPartial<Device>[] = [];
   readonly streams = new Set<AsyncQueue<object>>();
@@ -33,7 +33,7 @@ export class DirectPlugin {
 
 export const healthy = (...ids: string[]): DeepPartial<Device>[] => ids.map((ID) => ({ ID, health: 'Healthy' }));
 
-/** A plugin that gives the ids of a container's devices in a variable. */
+/** Creates a plugin that passes the ids of a container's devices in a variable. */
 export function goodPlugin(devices: DeepPartial<Device>[]): DirectPlugin {
   const plugin = new DirectPlugin();
   plugin.answers['getPreferredAllocation'] = () => ({ containerResponses: [] });
@@ -52,7 +52,7 @@ export function goodPlugin(devices: DeepPartial<Device>[]): DirectPlugin {
 
 export const never = (): Promise<object> => new Promise(() => undefined);
 
-/** Plugins without sockets: calls reach them at once, and the deadlines of calls pass on the clock of the test. */
+/** Plugins without sockets: calls reach them at once, and deadlines follow the test's clock. */
 export class DirectPlugins implements Plugins {
   readonly #clock: Clock;
   readonly #byEndpoint = new Map<string, DirectPlugin>();
@@ -71,7 +71,7 @@ export class DirectPlugins implements Plugins {
     return this.#register !== undefined;
   }
 
-  /** Registers a plugin at the kubelet. Rejects with the kubelet's error. */
+  /** Registers a plugin with the kubelet. Rejects with the kubelet's error. */
   async register(resourceName: string, plugin: DirectPlugin): Promise<void> {
     const endpoint = `${basename(resourceName)}.sock`;
     this.#byEndpoint.set(endpoint, plugin);

@@ -6,7 +6,9 @@ import { Journal } from './journal.ts';
 type EventType = KubeletEvent['type'];
 type EventOf<T extends EventType> = KubeletEvent & { type: T };
 
-/** Keeps the engine's events: give `emit` to a part under test, or `record` to the `subscribe` of a whole engine. */
+/**
+ * Records the engine's events. Pass `emit` to a component under test, or `record` to the `subscribe` of a whole engine.
+ */
 export class EventRecorder {
   readonly #clock: Clock;
   readonly #journal = new Journal<KubeletEvent>();
@@ -27,7 +29,7 @@ export class EventRecorder {
     this.#journal.add(event);
   };
 
-  /** The next event of this type, or that matches, that no earlier wait was given (see Journal). */
+  /** Resolves to the next event of this type that matches and that no earlier wait returned (see Journal). */
   waitFor<T extends EventType>(type: T, matches?: (event: EventOf<T>) => boolean): Promise<EventOf<T>>;
   waitFor(matches: (event: KubeletEvent) => boolean): Promise<KubeletEvent>;
   waitFor<T extends EventType>(
@@ -39,8 +41,9 @@ export class EventRecorder {
   }
 
   /**
-   * What happened to the pod of this name, one word or two for each event: its type, and what tells it from others of
-   * that type, as in `['PodAdded', 'WorkerStateChanged sync', 'Recorded Pulled', 'ContainerStarted main']`.
+   * Returns what happened to the pod with this name, in one or two words per event: its type, and what distinguishes it
+   * from others of that type, as in `['PodAdded', 'WorkerStateChanged sync', 'Recorded Pulled', 'ContainerStarted
+   * main']`.
    */
   sequence(podName: string): string[] {
     return this.events.filter((event) => 'pod' in event && event.pod.name === podName).map(labelOf);

@@ -17,7 +17,7 @@ export type MethodName = keyof Methods;
 export type RequestOf<K extends MethodName> = MessageOf<Methods[K]['requestType']>;
 export type ResponseOf<K extends MethodName> = MessageOf<Methods[K]['responseType']>;
 
-/** A request as the runtime got it: complete, fields that the caller left out have their zero value. */
+/** A request as the runtime received it. It is complete: fields that the caller left out have their zero value. */
 export interface Call<K extends MethodName = MethodName> {
   readonly method: K;
   readonly request: RequestOf<K>;
@@ -25,7 +25,7 @@ export interface Call<K extends MethodName = MethodName> {
   readonly at: number;
 }
 
-/** Status codes that the fakes answer with, by gRPC's names. */
+/** Status codes that the fakes return, by gRPC's names. */
 export const codes = {
   unknown: 2,
   deadlineExceeded: 4,
@@ -35,7 +35,7 @@ export const codes = {
   unavailable: 14,
 } as const;
 
-/** A status other than OK. The caller gets it as the `RpcError` of the method it called. */
+/** A status other than OK. The caller receives it as the `RpcError` of the method that it called. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: number;
@@ -46,7 +46,7 @@ export class Refusal extends Error {
   }
 }
 
-/** One rule of a test about calls of a method. */
+/** A rule that a test sets for calls of a method. */
 interface Rule {
   readonly method: MethodName;
   readonly matches: (request: unknown) => boolean;
@@ -54,14 +54,14 @@ interface Rule {
 type ErrorRule = Rule & { readonly error: Error; timesLeft: number };
 type HoldRule = Rule & { readonly answersOnly: boolean; readonly released: Promise<void> };
 
-/** Which calls of the method a rule is about; all of them when `when` is absent. */
+/** Which calls of the method the rule applies to. Without `when`, to all of them. */
 interface RuleOptions<K extends MethodName> {
   when?: (request: RequestOf<K>) => boolean;
 }
 
 /**
- * What every call of a fake service goes through: it is recorded, then delayed, held and refused as the test told, and
- * bounded by the caller's signal and deadline.
+ * Handles every call of a fake service: records it, delays it, holds it and refuses it as the test requested, and
+ * honours the caller's signal and deadline.
  */
 export abstract class FakeCalls {
   readonly clock: Clock;
@@ -80,17 +80,17 @@ export abstract class FakeCalls {
     return this.#journal.items;
   }
 
-  /** Unary calls without an answer: after one turn of the event loop each of them waits for time or for the test. */
+  /** Number of unary calls in flight. After one turn of the event loop, each of them waits for time or for the test. */
   get callsUnderWay(): number {
     return this.#callsUnderWay;
   }
 
-  /** Requests of one method so far, in order of arrival. */
+  /** Returns the requests of one method so far, in order of arrival. */
   requestsOf<K extends MethodName>(method: K): RequestOf<K>[] {
     return this.calls.filter((call): call is Call<K> => call.method === method).map((call) => call.request);
   }
 
-  /** The next call of this method that no earlier wait was given, as soon as it arrives (see Journal). */
+  /** Resolves to the next call of this method that no earlier wait returned, as soon as it arrives (see Journal). */
   waitForCall<K extends MethodName>(
     method: K,
     matches: (request: RequestOf<K>) => boolean = () => true,
@@ -101,8 +101,8 @@ export abstract class FakeCalls {
   }
 
   /**
-   * The next `times` calls change nothing and fail with this error; a `Refusal` becomes the `RpcError` of the method.
-   * Returns a function that ends it early.
+   * Makes the next `times` calls change nothing and fail with this error. A `Refusal` becomes the `RpcError` of the
+   * method. Returns a function that removes the rule.
    */
   injectError<K extends MethodName>(
     method: K,
@@ -117,8 +117,8 @@ export abstract class FakeCalls {
   }
 
   /**
-   * Calls stay in flight until the returned function is called or their callers give up. With `answersOnly` the call
-   * takes effect at once and only its answer is held.
+   * Keeps calls in flight until the returned function is called or their callers give up. With `answersOnly`, the call
+   * takes effect at once and only its response is held.
    */
   hang<K extends MethodName>(
     method: K,
@@ -133,12 +133,12 @@ export abstract class FakeCalls {
     };
   }
 
-  /** Every call of the method takes this long on the fake's clock before it has any effect. */
+  /** Delays every call of the method by this long on the fake's clock, before it has any effect. */
   latency(method: MethodName, ms: number): void {
     this.#latencies.set(method, ms);
   }
 
-  /** The function of a unary method, made from what it does and answers. */
+  /** Creates the function of a unary method. `handle` performs the call and returns its response. */
   protected unary<K extends MethodName>(method: K, handle: Handler<K>) {
     const { responseType } = messagesOf(method);
     return async (partial?: DeepPartial<RequestOf<K>>, options: CallOptions = {}): Promise<ResponseOf<K>> => {
@@ -159,8 +159,8 @@ export abstract class FakeCalls {
   }
 
   /**
-   * The function of a server-streaming method. `open` is called as soon as the call is recorded, so that nothing said
-   * after it is missed; it lets go of everything when its signal is aborted.
+   * Creates the function of a server-streaming method. Calls `open` as soon as the call is recorded, so that the stream
+   * misses nothing after that. `open` must release everything when its signal is aborted.
    */
   protected stream<K extends MethodName>(method: K, open: (signal: AbortSignal) => AsyncIterable<ResponseOf<K>>) {
     return async function* (
@@ -196,7 +196,7 @@ export abstract class FakeCalls {
     const latencyMs = this.#latencies.get(method);
     if (latencyMs !== undefined) await this.clock.sleep(latencyMs, { signal });
     await this.#held(method, request, false);
-    // Whoever gave up while the call was held must not see it take effect.
+    // A caller that gave up while the call was held must not see it take effect.
     signal.throwIfAborted();
     for (const rule of this.#errors) {
       if (rule.method !== method || !rule.matches(request)) continue;
@@ -258,7 +258,7 @@ function asRpcError(method: MethodName, error: unknown): unknown {
 }
 
 function messagesOf<K extends MethodName>(method: K) {
-  // The definitions of all methods are a union here; K says which of them it is.
+  // Here, the definitions of all methods form a union; K says which one it is.
   return methods[method] as unknown as {
     requestType: MessageFns<RequestOf<K>>;
     responseType: MessageFns<ResponseOf<K>>;

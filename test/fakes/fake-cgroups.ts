@@ -5,7 +5,7 @@ import type { CgroupFiles } from '../../src/engine/container-manager/cgroup-file
 import type { CgroupController, CgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** Files a new cgroup has for each controller, without those of huge pages. */
+/** Files that a new cgroup has for each controller, without those for huge pages. */
 const filesV1: Readonly<Record<CgroupController, readonly string[]>> = {
   cpu: ['cpu.shares', 'cpu.cfs_period_us', 'cpu.cfs_quota_us'],
   memory: ['memory.limit_in_bytes'],
@@ -20,12 +20,12 @@ const filesV2: typeof filesV1 = {
 };
 
 /**
- * A cgroup file system in a temporary folder: cgroups have the files of their controllers, and refuse what the kernel
- * refuses.
+ * A cgroup file system in a temporary folder. Cgroups have the files of their controllers and refuse what the kernel
+ * would refuse.
  */
 export class FakeCgroups implements CgroupFiles {
   readonly mounts: CgroupMounts;
-  /** Every write, as `path value`, the path below the mount. */
+  /** Every write as `path value`, with the path relative to the mount. */
   readonly writes: string[] = [];
   readonly killed: number[] = [];
   readonly #top: string;
@@ -38,7 +38,7 @@ export class FakeCgroups implements CgroupFiles {
     this.mounts = mounts;
   }
 
-  /** Without a folder for it, it is gone when the test ends. */
+  /** Unless given a folder, uses one that is removed when the test ends. */
   static async make(
     version: 1 | 2,
     controllers: readonly CgroupController[] = ['cpu', 'memory', 'pids', 'hugetlb'],
@@ -57,7 +57,7 @@ export class FakeCgroups implements CgroupFiles {
     return fake;
   }
 
-  /** Whatever is done at paths like this one is refused with this code. */
+  /** Makes every operation on matching paths fail with this code. */
   refuse(path: RegExp, code: string): void {
     this.#refusals.push({ path, code });
   }
@@ -100,8 +100,7 @@ export class FakeCgroups implements CgroupFiles {
   }
 
   /**
-   * Puts a process into a cgroup that was made before. It goes when it is killed, after so many attempts that it
-   * survives.
+   * Puts a process into an existing cgroup. It exits when it is killed, after the number of attempts that it survives.
    */
   async addProcess(path: string, pid: number, { survives = 0 } = {}): Promise<void> {
     const file = join(this.#top, path, 'cgroup.procs');
@@ -110,17 +109,17 @@ export class FakeCgroups implements CgroupFiles {
     await appendFile(file, `${pid}\n`);
   }
 
-  /** Its top is the cgroup of a container, in a namespace of cgroups. */
+  /** Makes its root the cgroup of a container, as in a cgroup namespace. */
   async beInContainer(): Promise<void> {
     await writeFile(join(this.#top, 'cgroup.type'), 'domain\n');
   }
 
-  /** The processes of a cgroup. */
+  /** Returns the processes in a cgroup. */
   async processes(path: string): Promise<number[]> {
     return (await readFile(join(this.#top, path, 'cgroup.procs'), 'utf8')).split('\n').filter(Boolean).map(Number);
   }
 
-  /** The settings of a cgroup by file name; undefined when it is not there. */
+  /** Returns the settings of a cgroup by file name, or undefined if it does not exist. */
   async settings(path: string): Promise<Record<string, string> | undefined> {
     const folder = join(this.#top, path);
     if (!existsSync(folder)) return undefined;
@@ -170,8 +169,8 @@ export class FakeCgroups implements CgroupFiles {
   }
 
   /**
-   * As the kernel: the cgroups below get the files of the controller. A cgroup with processes of its own hands nothing
-   * down, unless it is the root of the machine.
+   * Like the kernel, gives child cgroups the controller's files. A cgroup that contains processes cannot delegate
+   * controllers, unless it is the machine's root.
    */
   async #handDown(path: string, controller: string): Promise<void> {
     const processes = await readFile(join(dirname(path), 'cgroup.procs'), 'utf8');

@@ -5,7 +5,7 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** A clock that moves only when the test says so. */
+/** A clock that moves only when the test moves it. */
 export class FakeClock implements Clock {
   #monotonicMs = 0;
   #wallMs: number;
@@ -15,12 +15,12 @@ export class FakeClock implements Clock {
     this.#wallMs = wallMs;
   }
 
-  /** How many sleeps and `after`s have not fired yet. */
+  /** Number of sleeps and `after` timers that have not fired yet. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Milliseconds until the next timer is due; Infinity if there is none. */
+  /** Milliseconds until the next timer is due, or Infinity if there is none. */
   get untilNextTimerMs(): number {
     const next = this.#nextDue(Infinity);
     return next === undefined ? Infinity : next.dueMs - this.#monotonicMs;
@@ -58,15 +58,15 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves both times on, and on the way fires what is due, each timer at its own moment. What a timer set off is done
-   * (as far as it waits for promises only) before the next one fires and before this returns.
+   * Moves both times forward and fires each timer on the way at the moment when it is due. Whatever a timer sets off
+   * completes, as far as it waits only for promises, before the next timer fires and before this returns.
    */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#monotonicMs + ms;
     await settle();
     for (let timer = this.#nextDue(targetMs); timer !== undefined; timer = this.#nextDue(targetMs)) {
       this.#timers.delete(timer);
-      // Overdue after a leap.
+      // The timer may be overdue after a leap.
       this.#moveTo(Math.max(this.#monotonicMs, timer.dueMs));
       timer.fire();
       await settle();
@@ -74,14 +74,14 @@ export class FakeClock implements Clock {
     this.#moveTo(targetMs);
   }
 
-  /** Moves both times on at once, as on a machine that slept. Then fires what is due, each timer once. */
+  /** Moves both times forward in one step, as on a machine that was suspended. Then fires each due timer once. */
   async leap(ms: number): Promise<void> {
     await settle();
     this.#moveTo(this.#monotonicMs + ms);
     await this.advance(0);
   }
 
-  /** Moves on to the next timer and returns how far that was. */
+  /** Moves to the next timer and returns by how many milliseconds. */
   async advanceToNextTimer(): Promise<number> {
     const ms = this.untilNextTimerMs;
     if (ms === Infinity) return 0;
@@ -89,7 +89,7 @@ export class FakeClock implements Clock {
     return ms;
   }
 
-  /** Wall time jumps, as when someone sets the machine's clock; monotonic time and timers do not notice. */
+  /** Makes wall time jump, as when someone sets the machine's clock. Monotonic time and timers are not affected. */
   setWallClock(ms: number): void {
     this.#wallMs = ms;
   }
@@ -108,7 +108,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets every promise chain run as far as it can: microtasks are all done before the event loop's next phase. */
+/** Lets every promise chain run as far as it can: all microtasks complete before the event loop's next phase. */
 function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

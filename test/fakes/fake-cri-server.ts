@@ -24,7 +24,7 @@ type Streaming = (request: unknown, options: CallOptions) => AsyncIterable<unkno
 type Functions = Record<string, Unary | Streaming>;
 
 /**
- * Serves a FakeRuntime on a unix socket, as a runtime does. It is only the wire: state lives in the FakeRuntime, so a
+ * Serves a FakeRuntime on a unix socket, as a runtime does. This is only the wire: state is in the FakeRuntime, so a
  * server that stops and starts again is a runtime whose daemon restarted.
  */
 export class FakeCriServer {
@@ -43,7 +43,7 @@ export class FakeCriServer {
     for (const definition of [RuntimeServiceDefinition, ImageServiceDefinition]) {
       grpc.addService(wireOf(definition), this.#handlersOf(definition));
     }
-    // The sockets are ours, since a gRPC server that shuts down says goodbye to its callers, which a crash does not.
+    // We manage the sockets, because a gRPC server that shuts down notifies its clients, which a crashed one does not.
     const sockets = new Set<Socket>();
     const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
     const listener = createServer((socket) => {
@@ -53,7 +53,8 @@ export class FakeCriServer {
     });
     this.#close = () => {
       listener.close();
-      // Later, because Node 20 aborts if a connection ends while it reads from it: github.com/nodejs/node/issues/64850.
+      // Delayed, because Node 20 aborts if a connection closes while Node reads from it:
+      // github.com/nodejs/node/issues/64850.
       setImmediate(() => {
         for (const socket of sockets) socket.destroy();
         grpc.forceShutdown();
@@ -70,7 +71,7 @@ export class FakeCriServer {
     this.resume();
   }
 
-  /** From now on calls are accepted and neither carried out nor answered, as by a runtime that hangs. */
+  /** From now on, accepts calls but neither executes nor answers them, like a runtime that hangs. */
   pause(): void {
     if (this.#paused !== undefined) return;
     let end = (): void => undefined;
@@ -80,7 +81,7 @@ export class FakeCriServer {
     this.#paused = { over, end };
   }
 
-  /** Carries out what came while it was paused, and all that follows. */
+  /** Executes the calls that arrived while it was paused, and all later ones. */
   resume(): void {
     this.#paused?.end();
     this.#paused = undefined;
@@ -178,7 +179,7 @@ function wireOf({ fullName, methods }: Definition): ServiceDefinition {
 }
 
 function codecOf(type: unknown) {
-  // Every message of the definitions is generated with these functions; the definitions type each by itself.
+  // Every message in the definitions is generated with these functions; the definitions have a separate type for each.
   const messages = type as MessageFns<unknown>;
   return {
     serialize: (message: unknown): Buffer => Buffer.from(messages.encode(message).finish()),

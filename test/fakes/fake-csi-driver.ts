@@ -17,12 +17,12 @@ export interface DriverCall {
 type Answer = (request: never, carryOut: () => Promise<object>) => object | Promise<object>;
 
 /**
- * A CSI driver of the tests' own that speaks the real gRPC on a real socket. A volume is a folder of `store`, and is
- * mounted from there for real. It refuses what the specification forbids.
+ * A CSI driver for tests that speaks real gRPC on a real socket. A volume is a folder in `store`, and is really mounted
+ * from there. It refuses what the specification forbids.
  */
 export class FakeCSIDriver {
   readonly calls = new Journal<DriverCall>();
-  /** By name of the method, in place of carrying the call out. */
+  /** By method name. These replace what the driver would do. */
   readonly answers: Record<string, Answer> = {};
   capabilities: string[] = ['STAGE_UNSTAGE_VOLUME'];
   readonly name = 'csi.example.com';
@@ -34,7 +34,7 @@ export class FakeCSIDriver {
     this.#store = store;
   }
 
-  /** Path of the data of a volume. */
+  /** Returns the path of a volume's data. */
   dataOf(volumeHandle: string): string {
     return join(this.#store, volumeHandle);
   }
@@ -48,7 +48,7 @@ export class FakeCSIDriver {
     this.#servers.push(await serveUnixGrpc(path, { services, faults: silentFaults() }));
   }
 
-  /** Ends all connections, as a crash does. The sockets stay. */
+  /** Closes all connections, as a crash does. The sockets stay. */
   crash(): void {
     for (const server of this.#servers.splice(0)) server.close();
   }
@@ -58,7 +58,7 @@ export class FakeCSIDriver {
     await rm(path, { force: true });
   }
 
-  /** Names of the calls since the last look, without those that ask what the driver can. */
+  /** Returns the names of the calls since it was last called, without queries for capabilities. */
   takeCalls(): string[] {
     const added = this.calls.items.slice(this.#taken);
     this.#taken = this.calls.items.length;
@@ -107,5 +107,5 @@ export class FakeCSIDriver {
   }
 }
 
-/** Names in a folder, or none if it is missing. */
+/** Lists a folder. Returns [] if it is missing. */
 export const namesBelow = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);

@@ -1,31 +1,34 @@
 import { createHash } from 'node:crypto';
 import { type DeepPartial, Image } from '../../src/cri/generated/cri.ts';
 
-/** The images of a fake runtime: those it has, and those it could pull. Names are compared as they are written. */
+/** The images of a fake runtime: those that it has, and those that it could pull. Names are compared literally. */
 export class FakeImages {
   readonly #present = new Map<string, Image>();
   readonly #pullable = new Map<string, Image>();
 
-  /** The image is there, as if pulled before. */
+  /** Adds an image as if it had been pulled before. */
   add(name: string, image: DeepPartial<Image> = {}): Image {
     const added = imageOf(name, image);
     this.#present.set(added.id, added);
     return added;
   }
 
-  /** What a pull of this name brings. From the first call on, only names given here can be pulled; before, any can. */
+  /**
+   * Sets what pulling this name returns. Before the first call any name can be pulled, and after it only the given
+   * ones.
+   */
   addPullable(name: string, image: DeepPartial<Image> = {}): void {
     this.#pullable.set(name, imageOf(name, image));
   }
 
-  /** Pulls the image; undefined when there is none of this name. */
+  /** Pulls an image. Returns undefined if no image has this name. */
   pull(name: string): Image | undefined {
     const image = this.#pullable.size === 0 ? imageOf(name, {}) : this.#pullable.get(name);
     if (image !== undefined) this.#present.set(image.id, image);
     return image;
   }
 
-  /** By id, tag or digest. */
+  /** Finds an image by id, tag or digest. */
   find(reference: string): Image | undefined {
     return this.list().find(({ id, repoTags, repoDigests }) => [id, ...repoTags, ...repoDigests].includes(reference));
   }

@@ -11,21 +11,21 @@ const managerInterface = 'org.freedesktop.login1.Manager';
 const dropIn = '99-kubelet.conf';
 
 /**
- * logind as far as shutdowns go, on a message bus of its own: real D-Bus on a real socket. Locks are taken with a
- * program of its own in the place of systemd-inhibit, which holds them in the same way: until its command ended, or it
- * was killed.
+ * The parts of logind that shutdowns need, on a separate message bus: real D-Bus on a real socket. A program that
+ * replaces systemd-inhibit acquires the locks, and like systemd-inhibit holds them until its command exits or it is
+ * killed.
  */
 export class FakeLogind {
   readonly socketPath: string;
   readonly configFolder: string;
   readonly inhibitProgram: string;
-  /** `locked` with what was asked for, `unlocked`, `reloaded`, as they happen. */
+  /** `locked` with the requested locks, `unlocked`, and `reloaded`, in the order in which they happen. */
   readonly journal = new Journal<string>();
-  /** How long it waits for locks; read from its configuration when it is told to. */
+  /** How long it waits for locks. Read from its configuration when it is reloaded. */
   inhibitDelaySeconds = 30;
-  /** Other configuration comes after ours. */
+  /** If true, other configuration overrides ours. */
   ignoresConfiguration = false;
-  /** It grants no lock. */
+  /** If true, it grants no locks. */
   refusesLocks = false;
   isPreparingForShutdown = false;
   readonly #locks = new Set<Socket>();
@@ -56,18 +56,18 @@ export class FakeLogind {
     return this.#locks.size;
   }
 
-  /** Begins a shutdown, or calls it off. */
+  /** Announces a shutdown, or cancels it. */
   prepareForShutdown(isPreparing: boolean): void {
     this.isPreparingForShutdown = isPreparing;
     this.sendSignal(isPreparing);
   }
 
-  /** The signal alone, whatever is so. */
+  /** Only sends the signal, whatever the state is. */
   sendSignal(isPreparing: boolean): void {
     this.#bus?.sendSignal(path, managerInterface, 'PrepareForShutdown', 'b', [isPreparing]);
   }
 
-  /** As `systemd-inhibit` is killed. */
+  /** Kills the lock holders, as if `systemd-inhibit` was killed. */
   dropLocks(): void {
     for (const socket of this.#locks) socket.destroy();
   }
@@ -84,7 +84,7 @@ export class FakeLogind {
     await this.#joinBus();
   }
 
-  /** All connections are lost; locks are not. */
+  /** All connections break, but locks stay. */
   stopBus(): void {
     this.#bus?.connection.end();
     this.#broker?.close();
@@ -147,7 +147,7 @@ export class FakeLogind {
   }
 }
 
-/** Its lock is its connection. */
+/** Its connection is its lock. */
 const inhibitProgram = (locks: string): string => `#!${process.execPath}
 const { spawn } = require('node:child_process');
 const words = process.argv.slice(2);

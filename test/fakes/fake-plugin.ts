@@ -22,25 +22,25 @@ export interface PluginCall {
 
 type Answer = (request: never) => object | Promise<object>;
 
-/** A plugin of the tests' own that speaks the real gRPC on real sockets. */
+/** A plugin for tests that speaks real gRPC on real sockets. */
 export class FakePlugin {
   readonly calls = new Journal<PluginCall>();
-  /** By name of the method. Otherwise it answers with an empty message. */
+  /** By method name. Other methods return an empty message. */
   readonly answers: Record<string, Answer> = {};
   info: DeepPartial<PluginInfo> = {};
-  /** Called with each call before its answer. */
+  /** Called with each call before its response. */
   onCall: (call: PluginCall) => void = () => undefined;
   #devices: DeepPartial<Device>[] = [];
   readonly #streams = new Set<AsyncQueue<object>>();
   readonly #servers: { close(): void }[] = [];
 
-  /** Serves both services on a socket. A socket that another process left there goes. */
+  /** Serves both services on a socket. Replaces a socket that another process left there. */
   async listen(path: string): Promise<void> {
     const faults = silentFaults();
     this.#servers.push(await serveUnixGrpc(path, { services: [this.#registration(), this.#devicePlugin()], faults }));
   }
 
-  /** Ends all connections, as a crash does. The sockets stay. */
+  /** Closes all connections, as a crash does. The sockets stay. */
   crash(): void {
     for (const server of this.#servers.splice(0)) server.close();
   }
@@ -56,7 +56,7 @@ export class FakePlugin {
     for (const stream of this.#streams) stream.push({ devices });
   }
 
-  /** Registers at a kubelet. Resolves with its error, if there is one. */
+  /** Registers with a kubelet. Resolves to its error, if there is one. */
   async register(kubeletSocket: string, request: DeepPartial<RegisterRequest>): Promise<unknown> {
     const channel = openChannel(kubeletSocket);
     try {

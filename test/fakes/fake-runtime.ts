@@ -35,29 +35,29 @@ import {
 
 /** What a container does by itself. */
 export interface ContainerScript {
-  /** Ends this long after its start. Default: runs until it is stopped. */
+  /** Exits this long after it started. By default, runs until it is stopped. */
   exitAfterMs?: number;
-  /** Default 0. */
+  /** Defaults to 0. */
   exitCode?: number;
-  /** Ends this long after it was told to stop; Infinity ignores it. Default: at once. */
+  /** Exits this long after it was asked to stop. Infinity means never. By default, exits at once. */
   stopAfterMs?: number;
-  /** Default 143, killed by SIGTERM. */
+  /** Defaults to 143, killed by SIGTERM. */
   stopExitCode?: number;
 }
 
-/** A container id, or the newest container of this name in the pod of this name. */
+/** A container id, or the newest container with this name in the pod with this name. */
 export type ContainerRef = string | { pod: string; container: string };
 
 type ExecHandler = (
   request: ExecSyncRequest & { pod: string; container: string },
 ) => DeepPartial<ExecSyncResponse> | Promise<DeepPartial<ExecSyncResponse>>;
 
-/** What Exec, Attach or PortForward answers to this request: the address of a stream. Throws a `Refusal`. */
+/** What Exec, Attach or PortForward returns for this request: the address of a stream. Throws a `Refusal`. */
 type StreamHandler = (method: 'exec' | 'attach' | 'portForward', request: object) => string;
 
 /**
- * A container runtime in memory, with the semantics of containerd: both CRI services, and the controls of a test.
- * Give it to a part under test directly, or to a FakeCriServer to put a real socket between.
+ * A container runtime in memory with containerd's semantics: both CRI services, and controls for tests. Pass it
+ * directly to a component under test, or to a FakeCriServer to put a real socket in between.
  */
 export class FakeRuntime extends FakeCalls implements RuntimeService, ImageService {
   readonly images = new FakeImages();
@@ -68,14 +68,14 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   };
   /** Stats by container id, for containers that have any. */
   readonly stats = new Map<string, DeepPartial<ContainerStats>>();
-  /** Stats of pods. Without any the runtime does not know the call, like many. */
+  /** Stats of pods. If empty, the runtime does not support the call, like many others. */
   readonly podStats: DeepPartial<PodSandboxStats>[] = [];
   cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
-  /** What a verbose status shows besides, each as JSON. */
+  /** What a verbose status also contains, each as JSON. */
   statusInfo: Record<string, string> = {};
-  /** Where its images are. */
+  /** Where it stores images. */
   imageMountpoint = '/var/lib/fake';
-  /** Many runtimes do not know CheckpointContainer. */
+  /** Many runtimes do not support CheckpointContainer. */
   canCheckpoint = false;
 
   readonly #events = new EventEmitter();
@@ -98,27 +98,29 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
 
   // Controls.
 
-  /** Every instance of a container of this name behaves so from its next step on. */
+  /** Every instance of a container with this name follows this script from its next transition on. */
   script(containerName: string, script: ContainerScript): void {
     this.#scripts.set(containerName, script);
   }
 
-  /** What ExecSync answers; by default exit code 0 and no output. */
+  /** Sets what ExecSync returns. By default, exit code 0 and no output. */
   scriptExec(handler: ExecHandler): void {
     this.#exec = handler;
   }
 
-  /** What Exec, Attach and PortForward answer for what runs; by default an address where nothing listens. */
+  /**
+   * Sets what Exec, Attach and PortForward return for running containers. By default, an address where nothing listens.
+   */
   scriptStreams(handler: StreamHandler): void {
     this.#stream = handler;
   }
 
-  /** Called with every container that is to open its log again. */
+  /** Calls back with every container that should reopen its log. */
   onReopenLog(handler: (container: ContainerStatus) => void): void {
     this.#reopened = handler;
   }
 
-  /** Addresses of sandboxes from now on; none for `[]`. Host-network sandboxes never have any. */
+  /** Sets the addresses of sandboxes from now on; `[]` means none. Host-network sandboxes never have any. */
   scriptPodIPs(ipsOf: (config: PodSandboxConfig) => string[]): void {
     this.#world.ipsOf = ipsOf;
   }
@@ -127,12 +129,12 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#conditions.set(type, { type, status: ok, reason, message });
   }
 
-  /** The image is there, as if pulled before. */
+  /** Adds an image as if it had been pulled before. */
   addImage(name: string, image: DeepPartial<Image> = {}): Image {
     return this.images.add(name, image);
   }
 
-  /** A running container ends by itself. */
+  /** Makes a running container exit by itself. */
   exitContainer(
     ref: ContainerRef,
     exitCode: number,
@@ -144,12 +146,12 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#world.exit(container, exitReason === undefined ? { exitCode } : { exitCode, reason: exitReason });
   }
 
-  /** The container is gone without a trace and without an event, as when the runtime lost it. */
+  /** Removes the container without a trace or an event, as if the runtime had lost it. */
   dropContainer(ref: ContainerRef): void {
     this.#world.drop(this.#resolve(ref));
   }
 
-  /** The newest sandbox of the pod dies, and its containers with it. */
+  /** Kills the pod's newest sandbox and its containers. */
   killSandbox(podName: string): void {
     const sandbox = [...this.#world.sandboxes.values()].findLast((candidate) => podNameOf(candidate) === podName);
     if (sandbox === undefined) throw new Error(`no sandbox of pod ${podName}`);
@@ -157,8 +159,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   }
 
   /**
-   * The machine was off: nothing runs any more, and unless the runtime keeps its state on disk it has forgotten
-   * everything.
+   * Acts as if the machine had been off: nothing runs any more and, if `forgets`, the runtime has lost all its state
+   * because it keeps none on disk.
    */
   reboot({ forgets }: { forgets: boolean }): void {
     for (const sandbox of this.#world.sandboxes.values()) this.#world.stopSandbox(sandbox);
@@ -167,13 +169,13 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#world.sandboxes.clear();
   }
 
-  /** Ends the open event streams, with an error when one is given. */
+  /** Ends the open event streams, with an error if one is given. */
   endEventStreams(error?: Error): void {
     if (error === undefined) this.#events.emit('end');
     else if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error);
   }
 
-  /** Running containers as `pod/container#attempt`, sorted. */
+  /** Returns the running containers as `pod/container#attempt`, sorted. */
   running(): string[] {
     return [...this.#world.containers.values()]
       .filter((container) => container.status.state === ContainerState.CONTAINER_RUNNING)
@@ -181,12 +183,12 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
       .sort();
   }
 
-  /** The most instances of this container that ever ran at once; above 1 something ran twice. */
+  /** Returns the maximum number of instances of this container that ever ran at once. Above 1, something ran twice. */
   maxConcurrentRunning(podName: string, containerName: string): number {
     return this.#world.mostRunning.get(`${podName}/${containerName}`) ?? 0;
   }
 
-  /** The most revisions of this pod of which something ever ran at once. */
+  /** Returns the maximum number of revisions of this pod that ever ran something at once. */
   maxConcurrentRevisions(podName: string): number {
     return this.#world.mostRevisions.get(podName) ?? 0;
   }
@@ -375,7 +377,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return {};
   });
 
-  // What the runtime does not have, like many real ones.
+  // What the runtime does not support, like many real ones.
 
   readonly checkpointPod = this.#unimplemented('checkpointPod');
   readonly restorePod = this.#unimplemented('restorePod');
@@ -431,7 +433,10 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return this.#scripts.get(containerNameOf(container)) ?? {};
   }
 
-  /** Tells the container to stop and waits until it did or the time is over. Told again, it does not start anew. */
+  /**
+   * Asks the container to stop and waits until it has exited or the time is over. Asking it again does not restart the
+   * wait.
+   */
   async #terminate(container: FakeContainer, timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { stopAfterMs = 0, stopExitCode = 143 } = this.#scriptOf(container);
     const exited = new Promise<void>((resolve) => container.onExit.add(resolve));
@@ -450,7 +455,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     container.onExit.add(cancel);
   }
 
-  /** True when `work` ended before the time was over. */
+  /** True if `work` finished before the time was over. */
   async #within(ms: number, work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
     const over = new AbortController();
     const expired = this.clock.sleep(ms, { signal: AbortSignal.any([signal, over.signal]) }).then(() => false);
@@ -470,7 +475,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   }
 }
 
-/** Arguments of an emitter's events, as `on` collects them, with the one that counts. */
+/** Yields the argument that matters from the arguments of an emitter's events, as `on` collects them. */
 async function* firstOfEach<T>(events: AsyncIterable<unknown[]>): AsyncGenerator<T> {
   for await (const [event] of events) yield event as T;
 }

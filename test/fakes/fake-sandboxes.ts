@@ -24,32 +24,32 @@ export interface FakeContainer {
   readonly sandbox: FakeSandbox;
   readonly config: ContainerConfig;
   readonly status: ContainerStatus;
-  /** Called once the container does not run any more. */
+  /** Called once the container no longer runs. */
   readonly onExit: Set<() => void>;
 }
 
 export interface Exit {
   exitCode: number;
-  /** Default: `Completed` for 0, else `Error`. */
+  /** Defaults to `Completed` for exit code 0, else `Error`. */
   reason?: string;
 }
 
 /**
- * The sandboxes and containers of a fake runtime, and every step they can take:
+ * The sandboxes and containers of a fake runtime, and all their transitions:
  *
- *   sandbox    READY ──► NOTREADY ──► removed
- *   container  CREATED ──► RUNNING ──► EXITED ──► removed
+ *   sandbox READY ──► NOTREADY ──► removed
+ *   container CREATED ──► RUNNING ──► EXITED ──► removed
  *
- * Each step calls `onEvent`. A step that is not in the picture is refused as containerd refuses it.
+ * Each transition calls `onEvent`. One that is not in the picture is refused as containerd refuses it.
  */
 export class FakeSandboxes {
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly containers = new Map<string, FakeContainer>();
-  /** By `pod/container`: the most that ever ran at once. */
+  /** By `pod/container`: the maximum that ever ran at once. */
   readonly mostRunning = new Map<string, number>();
-  /** By pod: the most of its revisions, named by their UIDs, that ever ran at once. */
+  /** By pod: the maximum number of its revisions, identified by UID, that ever ran at once. */
   readonly mostRevisions = new Map<string, number>();
-  /** Addresses for a new sandbox with a network of its own. */
+  /** Returns the addresses for a new sandbox that is not on the host network. */
   ipsOf: (config: PodSandboxConfig) => string[] = () => [`10.88.${this.#made >> 8}.${this.#made & 255}`];
 
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class FakeSandboxes {
   #made = 0;
   #lastStampNs = 0n;
 
-  /** `onEvent` makes the event only if somebody listens, because it has the status of the whole pod. */
+  /** `onEvent` creates the event only if somebody listens, because it contains the status of the whole pod. */
   constructor(clock: Clock, onEvent: (event: () => ContainerEventResponse) => void) {
     this.#clock = clock;
     this.#onEvent = onEvent;
@@ -91,7 +91,7 @@ export class FakeSandboxes {
     return sandbox;
   }
 
-  /** Its containers are killed, it loses its network. */
+  /** Kills its containers and removes its network. */
   stopSandbox(sandbox: FakeSandbox): void {
     for (const container of this.containersOf(sandbox)) this.exit(container, { exitCode: 137 });
     if (sandbox.status.state === PodSandboxState.SANDBOX_NOTREADY) return;
@@ -149,7 +149,7 @@ export class FakeSandboxes {
     this.#emit(ContainerEventType.CONTAINER_STARTED_EVENT, container.id, container.sandbox);
   }
 
-  /** The container ends; nothing happens when it does not run. */
+  /** Makes the container exit. Does nothing if it does not run. */
   exit(container: FakeContainer, { exitCode, reason = exitCode === 0 ? 'Completed' : 'Error' }: Exit): void {
     if (container.status.state !== ContainerState.CONTAINER_RUNNING) return;
     Object.assign(container.status, {
@@ -162,14 +162,14 @@ export class FakeSandboxes {
     this.#emit(ContainerEventType.CONTAINER_STOPPED_EVENT, container.id, container.sandbox);
   }
 
-  /** Kills it first when it runs. */
+  /** Kills it first if it is running. */
   remove(container: FakeContainer): void {
     this.exit(container, { exitCode: 137 });
     this.containers.delete(container.id);
     this.#emit(ContainerEventType.CONTAINER_DELETED_EVENT, container.id, container.sandbox);
   }
 
-  /** It is gone and nobody is told. */
+  /** Removes it without reporting anything. */
   drop(container: FakeContainer): void {
     this.containers.delete(container.id);
     container.status.state = ContainerState.CONTAINER_UNKNOWN;
@@ -211,7 +211,7 @@ export class FakeSandboxes {
     return `${kind}${this.#made}`;
   }
 
-  /** Nanoseconds since the epoch; two stamps within one millisecond differ, as a runtime's do. */
+  /** Nanoseconds since the epoch. Like a runtime's, two timestamps within one millisecond differ. */
   #stamp(): bigint {
     const nowNs = BigInt(Math.trunc(this.#clock.now())) * 1_000_000n;
     const sameMillisecond = this.#lastStampNs / 1_000_000n === nowNs / 1_000_000n;
@@ -234,7 +234,7 @@ function nameReserved(kind: string, name: string, holder: string): Refusal {
 const sandboxName = ({ metadata }: PodSandboxConfig): string =>
   [metadata?.name, metadata?.namespace, metadata?.uid, metadata?.attempt].join('_');
 
-/** Unique among all instances of the pod's containers, whichever sandbox of the pod they are in. */
+/** Unique among all instances of the pod's containers, in any of the pod's sandboxes. */
 const reservedName = ({ config: { metadata: pod } }: FakeSandbox, { metadata }: ContainerConfig): string =>
   [metadata?.name, pod?.name, pod?.namespace, pod?.uid, metadata?.attempt].join('_');
 

@@ -5,7 +5,7 @@ import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summar
 
 const mebibyte = 1024 * 1024;
 
-/** Amounts of a node with 1 GiB of memory, one disk of 1 GiB with 1000 inodes, and 1000 process ids. */
+/** Amounts for a node with 1 GiB of memory, one disk of 1 GiB with 1000 inodes, and 1000 process ids. */
 export interface FakeAmounts {
   memoryAvailable: number;
   podsMemoryAvailable: number;
@@ -14,9 +14,9 @@ export interface FakeAmounts {
   processes: number;
 }
 
-/** Statistics that the test sets. At first nothing is scarce. */
+/** Statistics that the test sets. At first, nothing is scarce. */
 export class FakeStats implements StatsProvider {
-  /** Bytes and numbers. Read at each summary. */
+  /** Bytes and counts, read for each summary. */
   amounts: FakeAmounts = {
     memoryAvailable: 512 * mebibyte,
     podsMemoryAvailable: 512 * mebibyte,
@@ -24,12 +24,12 @@ export class FakeStats implements StatsProvider {
     inodesFree: 500,
     processes: 100,
   };
-  /** Usage of pods by UID. Without one, a pod uses nothing. */
+  /** Usage of pods by UID. A pod without an entry uses nothing. */
   readonly pods = new Map<string, Partial<PodStats>>();
   measuredCgroups: readonly MeasuredCgroup[] = [];
-  /** Replaces the next summaries, for example by one that never comes. */
+  /** Replaces the next summaries, for example with one that never resolves. */
   instead: ((request: SummaryRequest) => Promise<Summary>) | undefined;
-  /** Number of summaries that were asked for. */
+  /** Number of summaries that were requested. */
   asked = 0;
   readonly #clock: Pick<Clock, 'now'>;
 
@@ -60,7 +60,7 @@ export class FakeStats implements StatsProvider {
     return { logs, claims: volumes.filter(({ pvcRef }) => pvcRef !== undefined) };
   }
 
-  /** The time of the figures. */
+  /** The time of the statistics. */
   get time(): string {
     return new Date(this.#clock.now()).toISOString();
   }

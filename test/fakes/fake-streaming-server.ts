@@ -11,7 +11,7 @@ export interface StreamRequest {
 }
 
 /**
- * The streaming server of a runtime: takes every upgrade, greets and then echoes. It chooses the first protocol that is
+ * A runtime's streaming server: accepts every upgrade, greets and then echoes. It chooses the first protocol that is
  * offered, and refuses one whose name starts with `refuse`.
  */
 export class FakeStreamingServer {
@@ -33,7 +33,7 @@ export class FakeStreamingServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Streams that are open. */
+  /** Number of open streams. */
   get open(): number {
     return this.#sockets.size;
   }
@@ -66,5 +66,5 @@ export class FakeStreamingServer {
   }
 }
 
-/** The first word of a list in a header. */
+/** Returns the first word of a list in a header. */
 const firstOf = (header: string | string[] | undefined): string | undefined => header?.toString().split(',')[0]?.trim();

@@ -5,13 +5,13 @@ const managerInterface = 'org.freedesktop.systemd1.Manager';
 
 type Unit = Record<string, unknown>;
 
-/** systemd as far as slices go, on a message bus of its own: real D-Bus on a real socket. */
+/** The parts of systemd that slices need, on a separate message bus: real D-Bus on a real socket. */
 export class FakeSystemd {
   /** Properties of the units that were started and not stopped, by name. */
   readonly units = new Map<string, Unit>();
   /** Every call, as `member unit`. */
   readonly calls: string[] = [];
-  /** Jobs end only when the test says so. */
+  /** If true, jobs finish only when the test calls `endJobs`. */
   holdsJobs = false;
   readonly #broker: DBusBroker;
   readonly #bus: MessageBus;
@@ -38,7 +38,7 @@ export class FakeSystemd {
     return systemd;
   }
 
-  /** Ends the jobs that were held. */
+  /** Finishes the jobs that were held. */
   endJobs(): void {
     for (const job of this.#held.splice(0)) this.#jobRemoved(job);
   }
@@ -80,7 +80,7 @@ export class FakeSystemd {
     this.#jobs += 1;
     const job = `${path}/job/${this.#jobs}`;
     if (this.holdsJobs) this.#held.push(job);
-    // As systemd does when a job is short: its end may be told before its path is.
+    // Like systemd with short jobs, it may signal a job's end before it returns the job's path.
     else this.#jobRemoved(job);
     return job;
   }

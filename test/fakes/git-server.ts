@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { WebServer } from './web-server.ts';
 
-/** A server of one git repository, which speaks git's HTTP protocol by the machine's own git. */
+/** Serves one git repository over git's HTTP protocol, using the machine's git. */
 export class GitServer {
   readonly web: WebServer;
   readonly #folder: string;
@@ -28,7 +28,7 @@ export class GitServer {
     return new URL(`git+${this.web.origin}/.git${rest}`);
   }
 
-  /** A commit with these texts of files; `-> TARGET` makes a link. Returns its id. */
+  /** Commits files with this content. `-> TARGET` creates a link. Returns the commit's id. */
   async commit(files: Record<string, string>, message = 'c'): Promise<string> {
     for (const [path, text] of Object.entries(files)) {
       const file = join(this.#folder, path);

@@ -13,13 +13,13 @@ interface Descriptor {
 }
 
 /**
- * A registry on this machine: every repository has the one image of an archive, under any tag, for users
- * with their passwords. It speaks as much of the OCI distribution API as a pull takes.
+ * A registry on this machine. Every repository has the one image of an archive, under any tag, for users with
+ * passwords. It speaks as much of the OCI distribution API as a pull needs.
  */
 export class ImageRegistry {
-  /** Passwords by user; while there is none everybody may pull. */
+  /** Passwords by user. While it is empty, everybody may pull. */
   readonly users = new Map<string, string>();
-  /** Who was let in or not for what, such as `ada GET team/app/manifests/1 200`. */
+  /** Who was admitted or refused for which request, such as `ada GET team/app/manifests/1 200`. */
   readonly log: string[] = [];
   /** Digest of the manifest. */
   readonly digest: string;
@@ -28,7 +28,7 @@ export class ImageRegistry {
   readonly #manifest: Descriptor;
   /** Digests of the layers. */
   readonly #layers: ReadonlySet<string>;
-  /** First bytes of the answers with a layer. */
+  /** Offset of the first byte in each response with a layer. */
   readonly layerOffsets: number[] = [];
   #hold = (): Promise<void> => Promise.resolve();
   #cuts = 0;
@@ -48,7 +48,10 @@ export class ImageRegistry {
     };
   }
 
-  /** With the image of an OCI archive, on a free port, by HTTPS if `tls` is given. The caller stops it. */
+  /**
+   * Starts a registry with the image of an OCI archive on a free port, with HTTPS if `tls` is given. The caller stops
+   * it.
+   */
   static async start(archive: string, tls?: ServerOptions): Promise<ImageRegistry> {
     const files = await filesOf(archive);
     const index = JSON.parse(files.get('index.json')?.toString() ?? '{}') as { manifests: Descriptor[] };
@@ -68,12 +71,12 @@ export class ImageRegistry {
     return this.#server.origin;
   }
 
-  /** As it stands in image names: `127.0.0.1:5000`. */
+  /** As in image names: `127.0.0.1:5000`. */
   get host(): string {
     return new URL(this.#server.origin).host;
   }
 
-  /** From now on half of each layer is sent at once, the rest when the returned function is called. */
+  /** From now on, sends half of each layer at once, and the rest when the returned function is called. */
   holdLayers(): () => void {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
@@ -83,14 +86,14 @@ export class ImageRegistry {
     return release;
   }
 
-  /** Resolves when the manifests of so many repositories were asked for. */
+  /** Resolves when the manifests of this many repositories have been requested. */
   async waitForRepositories(count: number): Promise<void> {
     const repositories = (): Set<string | undefined> =>
       new Set(this.log.map((line) => / (\S+)\/manifests\//.exec(line)?.[1]));
     while (repositories().size < count) await once(this.#notes, 'note');
   }
 
-  /** The connections of the next requests for a layer break off in its middle. */
+  /** Breaks the connections of the next layer requests in the middle of the layer. */
   cutLayers(count: number): void {
     this.#cuts = count;
   }

@@ -1,6 +1,6 @@
 /**
- * A list that a test can wait on. Each item is handed out once, in order, whether it was added before or after the wait
- * began: a test acts and then waits, and cannot miss the answer or take an old one for a new one.
+ * A list that a test can wait on. Each item is returned once, in order, whether it was added before or after the wait
+ * began. So a test can act first and then wait: it cannot miss the answer or mistake an old one for a new one.
  */
 export class Journal<T> {
   readonly #items: T[] = [];
@@ -19,7 +19,7 @@ export class Journal<T> {
     this.#untaken.add(item);
   }
 
-  /** The oldest item that matches and was not handed out yet, as soon as there is one. */
+  /** Resolves to the oldest item that matches and was not returned yet, as soon as there is one. */
   next<U extends T>(matches: (item: T) => item is U): Promise<U>;
   next(matches: (item: T) => boolean): Promise<T>;
   next(matches: (item: T) => boolean): Promise<T> {

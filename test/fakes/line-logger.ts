@@ -1,6 +1,6 @@
 import type { Logger } from '../../src/logger.ts';
 
-/** A logger, and its lines: level, message and facts. */
+/** Returns a logger and its lines: level, message and facts. */
 export function lineLogger(): { logger: Logger; lines: string[] } {
   const lines: string[] = [];
   const write =

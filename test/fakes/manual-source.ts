@@ -6,7 +6,7 @@ import type { ManifestProblem } from '../../src/engine/view/events.ts';
 
 type Sink = Parameters<PodSource['run']>[0];
 
-/** A source whose pods are what the test says; until it says something, the source has not been read. */
+/** A source whose pods the test sets. Until the test sets some, the source counts as not read. */
 export class ManualSource implements PodSource {
   readonly source: SourceName;
   readonly where: string;
@@ -21,7 +21,7 @@ export class ManualSource implements PodSource {
     this.where = where;
   }
 
-  /** These are all the pods it declares from now on. */
+  /** Declares exactly these pods from now on. */
   set(...pods: Pod[]): void {
     this.#pods = pods;
     this.#declaresNothing = false;
@@ -29,21 +29,21 @@ export class ManualSource implements PodSource {
     this.#handOver();
   }
 
-  /** It declares an empty list on purpose. */
+  /** Explicitly declares an empty list. */
   setNothing(): void {
     this.#pods = [];
     this.#declaresNothing = true;
     this.#handOver();
   }
 
-  /** As `set`, for manifests that set no UID. */
+  /** Like `set`, for manifests that set no UID. */
   setDerived(...pods: Pod[]): void {
     this.#pods = pods;
     this.#derivedUIDs = pods.map(({ metadata }) => metadata.uid);
     this.#handOver();
   }
 
-  /** These are all its ConfigMaps and Secrets from now on. */
+  /** Declares exactly these ConfigMaps and Secrets from now on. */
   setConfigObjects(...objects: ConfigObject[]): void {
     this.#configObjects = objects;
     this.#handOver();

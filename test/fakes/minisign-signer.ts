@@ -6,9 +6,9 @@ export interface SigningOptions {
   comment?: string;
 }
 
-/** Signs as `minisign -S` does, with a key of its own. */
+/** Signs as `minisign -S` does, with a new key. */
 export class MinisignSigner {
-  /** As the second line of `minisign.pub` has it. */
+  /** As in the second line of `minisign.pub`. */
   readonly publicKey: string;
   readonly #keyId = randomBytes(8);
   readonly #key: KeyObject;
@@ -20,7 +20,7 @@ export class MinisignSigner {
     this.publicKey = Buffer.concat([Buffer.from('Ed'), this.#keyId, raw]).toString('base64');
   }
 
-  /** The text of the `.minisig`; `legacy` is what `minisign -S -l` writes, `comment` what `-t` sets. */
+  /** Returns the content of the `.minisig`. `legacy` is what `minisign -S -l` writes, `comment` what `-t` sets. */
   sign(
     content: string | Buffer,
     { legacy = false, comment = 'timestamp:1700000000\tfile:pods.yaml' }: SigningOptions = {},

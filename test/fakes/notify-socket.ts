@@ -5,7 +5,10 @@ import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Journal } from './journal.ts';
 
-/** Receives datagrams with the process that the kernel names as their sender. Python has such sockets, Node has not. */
+/**
+ * Receives datagrams together with the process that the kernel names as their sender. Python has such sockets, Node
+ * does not.
+ */
 const receiver = `
 import json, os, socket, struct, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -29,7 +32,7 @@ interface Notification {
   text: string;
 }
 
-/** The socket of a service manager, where systemd-notify sends to. Ends with the test. */
+/** A service manager's socket, to which systemd-notify sends. It is closed when the test ends. */
 export class NotifySocket {
   readonly journal = new Journal<Notification>();
   readonly path: string;

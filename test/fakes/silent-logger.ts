@@ -2,7 +2,7 @@ import type { Logger } from '../../src/logger.ts';
 
 const nothing = (): void => undefined;
 
-/** For tests that assert on something else than the log. */
+/** For tests that do not check the log. */
 export const silentLogger: Logger = {
   debug: nothing,
   info: nothing,

@@ -1,7 +1,9 @@
 import type { Clock } from '../../src/clock.ts';
 import type { FakeClock } from './fake-clock.ts';
 
-/** Two readings of a real monotonic clock are never the same, and who asks for something newer relies on it. */
+/**
+ * Never returns the same monotonic time twice, like a real clock. Code that asks for something newer relies on that.
+ */
 export function tickingClock(clock: FakeClock): Clock {
   let readings = 0;
   return {

@@ -5,19 +5,19 @@ import { createServer as createHTTPSServer, type ServerOptions } from 'node:http
 import { onTestFinished } from 'vitest';
 import { Journal } from './journal.ts';
 
-/** A body for 200, or all of it, or whatever is to happen to a request. */
+/** A body for a 200 response, a whole response, or a function that handles the request. */
 export type Answer =
   string | { status?: number; headers?: Record<string, string>; body?: string | Buffer } | RequestListener;
 
-/** An address of this machine that nobody else uses, so that a port of it is still free when a server comes back. */
+/** Returns a loopback address that nobody else uses, so that its port is still free when a server restarts. */
 export function ownLoopbackAddress(): string {
   return ['127', ...[0, 1, 2].map(() => randomInt(1, 255))].join('.');
 }
 
-/** A real server of the web that answers what the test says; gone when the test ends. */
+/** A real web server that answers what the test sets. It stops when the test ends. */
 export class WebServer {
   readonly requests = new Journal<IncomingMessage>();
-  /** By path; a path that has none gets `answer`. */
+  /** By path. Other paths get `answer`. */
   readonly answers = new Map<string, Answer>();
   answer: Answer = '';
   readonly #tls: ServerOptions | undefined;
@@ -45,7 +45,7 @@ export class WebServer {
     return `${this.origin}${path}`;
   }
 
-  /** Again, after a stop: on the same port. */
+  /** Starts it again on the same port after a stop. */
   async start(): Promise<void> {
     const listener: RequestListener = (request, response) => {
       this.requests.add(request);
