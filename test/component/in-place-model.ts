@@ -6,12 +6,12 @@ import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
 const mebibyte = 1024 ** 2;
-/** Time for a machine to come to rest. */
+/** Milliseconds that a machine needs to come to rest. */
 const restMs = 120_000;
 
 /**
  * A pod whose manifest is edited again and again, in fields that change in place, while its agent is killed and its
- * runtime fails. It must stay the same pod, and its other container must never restart.
+ * runtime fails. It must remain the same pod, and its other container must never restart.
  */
 export class InPlaceModel {
   readonly violations = new Set<string>();
@@ -90,7 +90,7 @@ export class InPlaceModel {
     if (this.#world.runtime.maxConcurrentRunning('web-edge1', 'main') > 1) this.violations.add('main ran twice');
   }
 
-  /** Ends all faults, runs an engine and lets time pass. Checks that the pod is as declared afterwards. */
+  /** Clears all faults, runs an engine and lets time pass. Then checks that the pod is as declared. */
   async rest(): Promise<void> {
     this.recover();
     await this.boot();

@@ -25,24 +25,22 @@ interface RestartCount {
   isUnwritten: boolean;
 }
 
-/** Time for a machine to come to rest. */
+/** Milliseconds that a machine needs to come to rest. */
 const restMs = 120_000;
-/** The history on disk may lack events this shortly before a crash. The runtime has them as well. */
+/** Milliseconds. The history on disk may lack events from this long before a crash. The runtime has them as well. */
 const historyDelayMs = 1000;
 const maxRestartDelayMs = 20_000;
 const initRunsMs = 300;
 
 /**
- * A machine on which everything may happen, with the invariants that must hold at every moment and at rest. Collects
- * the violations.
+ * A machine on which anything may happen, with the invariants that must hold at every moment and at rest. Collects the
+ * violations.
  */
 export class LifeModel {
   readonly violations = new Set<string>();
   readonly #world: World;
   readonly #declared = new Map<string, Pod>();
-  /**
-   * The reported restart counts by `uid/container`, newest last. Only of pods that were declared all the time.
-   */
+  /** The reported restart counts by `uid/container`, newest last. Only for pods that were declared all the time. */
   readonly #restarts = new Map<string, RestartCount[]>();
   #source = new ManualSource();
   #engine: Engine | undefined;
@@ -124,10 +122,10 @@ export class LifeModel {
     this.#forgetEngine();
   }
 
-  /** Crashes the engine as well, until `boot`. */
+  /** Crashes the engine as well; it stays down until `boot`. */
   async reboot(forgets: boolean): Promise<void> {
     this.crash();
-    // Calls in flight end before the runtime reboots.
+    // Calls in flight finish before the runtime reboots.
     await this.pass(100);
     this.#world.runtime.reboot({ forgets });
     if (forgets) this.#loseUnwritten();
@@ -154,7 +152,7 @@ export class LifeModel {
 
   // Checks.
 
-  /** Ends all faults, runs an engine and lets time pass. Checks that everything is as declared afterwards. */
+  /** Clears all faults, runs an engine and lets time pass. Then checks that everything is as declared. */
   async rest(): Promise<void> {
     this.recover();
     await this.boot(false);
@@ -171,7 +169,7 @@ export class LifeModel {
     this.#check();
   }
 
-  /** Gives the next engine a new source, so that the old one receives no more manifests. */
+  /** Gives the next engine a new source, so that the old engine receives no more manifests. */
   #forgetEngine(): void {
     this.#engine = undefined;
     this.#source = new ManualSource();
@@ -257,7 +255,7 @@ export class LifeModel {
     return this.#world.runtime.running().some((running) => running.startsWith(`${fullName(name)}/${container}#`));
   }
 
-  /** Drops the counts that only the runtime had, because it loses a container. */
+  /** Drops the counts that only the runtime had, because it is losing a container. */
   #loseUnwritten(): void {
     for (const [key, counts] of this.#restarts) {
       this.#restarts.set(

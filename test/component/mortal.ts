@@ -1,9 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import { wrapMethods } from './wrap-methods.ts';
 
-/**
- * Wraps the clock and the services of an engine. After `end` they never answer, and no timer fires.
- */
+/** Wraps the clock and the services of an engine. After `end`, they never answer and no timer fires. */
 export class Mortal {
   #hasEnded = false;
 

@@ -34,25 +34,28 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 import { wrapMethods } from './wrap-methods.ts';
 
-/** Time moves to the millisecond of the next timer, but by at most this much. */
+/** Milliseconds. Time moves to the next timer, but by at most this much. */
 const maxStepMs = 100;
-/** Longer than any test waits. A test that reaches it waits in vain. */
+/** Milliseconds. No test needs to wait this long: one that does waits in vain. */
 const patienceMs = 600_000;
 
 interface WorldOptions {
-  /** True for gRPC over a real socket, in tests of the connection. Otherwise the engine calls the runtime directly. */
+  /**
+   * If true, uses gRPC over a real socket, for tests of the connection. Otherwise the engine calls the runtime
+   * directly.
+   */
   wire?: boolean;
-  /** Everything of the machine. Without it, a folder that is removed at the end of the test. */
+  /** Folder for all files of the machine. Defaults to one that is removed when the test ends. */
   folder?: string;
 }
 
-/** The world is quiet after this many turns of the event loop without a sign of life. */
+/** The world is quiet after this many turns of the event loop without activity. */
 const quietTurns = 4;
 
 /**
- * A machine: a runtime, a root-dir, and the engines that run on them one after the other. Time passes only in `until`
- * and `pass`. It passes only while no file operation is pending and the runtime holds every pending call. Such a call
- * waits for time or for the test.
+ * A machine: a runtime, a root-dir, and the engines that run on them one after another. Time passes only in `until` and
+ * `pass`, and there only while no file operation is pending and the runtime holds every pending call, which then waits
+ * for time or for the test.
  */
 export class World {
   readonly clock = new FakeClock();
@@ -63,7 +66,7 @@ export class World {
   readonly cgroups: FakeCgroups;
   readonly #hasWire: boolean;
   readonly #engines: Engine[] = [];
-  /** Pending calls of the engines to the runtime. */
+  /** Number of the engines' calls to the runtime that are in flight. */
   #callsUnderWay = 0;
   #signsOfLife = 0;
 
@@ -73,14 +76,14 @@ export class World {
     this.#hasWire = hasWire;
   }
 
-  /** Opens a world that ends with the test. */
+  /** Opens a world that closes when the test ends. */
   static async make(options?: WorldOptions): Promise<World> {
     const world = await World.open(options);
     onTestFinished(() => world.end());
     return world;
   }
 
-  /** Opens a world that ends with `end`. */
+  /** Opens a world that the caller closes with `end`. */
   static async open({ wire = false, folder: given }: WorldOptions = {}): Promise<World> {
     const folder = given ?? (await temporaryFolder());
     const world = new World(folder, await FakeCgroups.make(2, undefined, join(folder, 'cgroups')), wire);
@@ -88,7 +91,7 @@ export class World {
     return world;
   }
 
-  /** Ends the running engines, then the runtime. */
+  /** Stops the running engines, then the runtime. */
   async end(): Promise<void> {
     for (const engine of this.#engines) await engine.kill();
     this.server.stop();
@@ -102,7 +105,7 @@ export class World {
     return join(this.folder, 'root');
   }
 
-  /** Starts an engine. It ends with the world at the latest. */
+  /** Starts an engine. It stops when the world closes, at the latest. */
   async boot({
     isEvented = false,
     owner,
@@ -194,14 +197,14 @@ export class World {
     await this.until(() => this.clock.monotonic() >= end);
   }
 
-  /** Lets this time pass at once, as on a machine that slept, and waits for the work that is due. */
+  /** Lets this much time pass in one step, as on a machine that was suspended, and waits for the work that is due. */
   async leap(ms: number): Promise<void> {
     await this.#settle();
     await this.clock.leap(ms);
     await this.#settle();
   }
 
-  /** The containers of the runtime as `pod/container#attempt state`, and its sandboxes as `pod#attempt state`. */
+  /** Returns the runtime's containers as `pod/container#attempt state`, and its sandboxes as `pod#attempt state`. */
   async inventory(): Promise<string[]> {
     const [{ items }, { containers }] = await Promise.all([
       this.runtime.listPodSandbox(),
@@ -245,7 +248,7 @@ export class World {
   }
 }
 
-/** A running engine on a `World`. */
+/** An engine that runs in a `World`. */
 export class Engine {
   readonly kubelet: Kubelet;
   readonly events: EventRecorder;
@@ -301,7 +304,7 @@ export class Engine {
     );
   }
 
-  /** Reason of the waiting state of a container. Returns undefined if it is not waiting. */
+  /** Returns the reason why a container is waiting, or undefined if it is not. */
   waitingReason(name: string, container = 'main'): string | undefined {
     const statuses = this.pod(name)?.pod.status?.containerStatuses ?? [];
     return statuses.find((status) => status.name === container)?.state?.waiting?.reason;

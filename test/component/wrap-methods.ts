@@ -1,4 +1,4 @@
-/** A service whose methods return the result of `wrap` in place of their answer. */
+/** Wraps a service so that each method returns the result of `wrap` instead of its own. */
 export function wrapMethods<S extends object>(service: S, wrap: (answer: unknown) => unknown): S {
   return new Proxy(service, {
     get: (target, name, receiver) => {

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export const isFileAtWork = (): boolean =>
   process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq') || resource === 'CloseReq');
 
-/** Waits until no file operation of this process is pending, nor one that another leads to. */
+/** Waits until this process has no pending file operation, including operations that others lead to. */
 export async function untilFilesRest(): Promise<void> {
   for (let turns = 0; turns < 4; turns++) {
     await nextTurn();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished } from 'vitest';
 
-/** Makes this folder a file system of its own, until the test ends. */
+/** Mounts a small file system on this folder until the test ends. */
 export async function mountSmallDisk(folder: string, kibibytes: number): Promise<void> {
   await execa('mount', ['-t', 'tmpfs', '-o', `size=${String(kibibytes)}k`, 'small', folder]);
   onTestFinished(async () => {
@@ -11,7 +11,7 @@ export async function mountSmallDisk(folder: string, kibibytes: number): Promise
   });
 }
 
-/** Takes all space that is left on a small disk. Resolves with the path of the file that has it. */
+/** Fills all the space left on a small disk. Resolves to the path of the file that uses it. */
 export async function fillDisk(folder: string): Promise<string> {
   const path = join(folder, 'ballast');
   await expect(writeFile(path, Buffer.alloc(1024 * 1024, 1))).rejects.toThrow('ENOSPC');

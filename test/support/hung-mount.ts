@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Mounts a file system of FUSE on the folder of its argument, and answers nothing. */
+/** Mounts a FUSE file system on the folder given as its argument, and never answers. */
 const script = `
 use Fcntl;
 use POSIX ();
@@ -16,7 +16,7 @@ sleep;
 `;
 
 /**
- * Mounts a file system that answers no call on a folder: each call waits until the mount is released. Rejects if this
+ * Mounts a file system on a folder that answers no call: each call blocks until the mount is released. Rejects if this
  * machine has no FUSE.
  */
 export async function hungMount(folder: string): Promise<{ release: () => Promise<void> }> {
@@ -26,7 +26,7 @@ export async function hungMount(folder: string): Promise<{ release: () => Promis
   return {
     release: async () => {
       if (!server.kill('SIGKILL')) return;
-      // Now the kernel fails all calls that wait.
+      // Now the kernel fails all blocked calls.
       await once(server, 'exit');
       await once(spawn('umount', ['-l', folder]), 'exit');
     },

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * E2e tests that take longest, the longest first. One that starts last would run alone at the end. Vitest knows the
- * times of its last run only, and a fresh clone had none.
+ * The e2e tests that take longest, longest first. If one of them started last, it would run alone at the end. Vitest
+ * only knows durations from its last run, and a fresh clone has none.
  */
 const longest = [
   ...['facts/facts', 'chaos', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'no-stack'],
@@ -19,7 +19,7 @@ const longest = [
   ],
 ].map((name) => `/e2e/${name}.test.ts`);
 
-/** Starts the longest tests of each group first, then the others as Vitest does. */
+/** Starts the longest tests of each group first, then the others in Vitest's order. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { propertyRuns, propertyTimeoutMs } from './property-runs.ts';
 
-/** A part under test and its surroundings. Records violations of its invariants. */
+/** A component under test and its surroundings. Records violations of its invariants. */
 export interface Model {
   readonly violations: Iterable<string>;
 }
@@ -12,7 +12,7 @@ type MethodsOf<M> = {
 };
 type ArgumentsOf<F> = F extends (args: infer A extends readonly unknown[]) => void ? A : never;
 
-/** Methods of the model that are called in random order, each with its weight and its arguments. */
+/** Methods of the model to call in random order, each with its weight and its arguments. */
 export type Steps<M> = {
   readonly [K in keyof M]?: readonly [weight: number, ...args: ArbitrariesOf<ArgumentsOf<MethodsOf<M>[K]>>];
 };
@@ -25,7 +25,7 @@ interface Check<M, S> {
   steps: Steps<M>;
   maxSteps: number;
   runs: number;
-  /** Runs after each step: carries out its consequences and checks the invariants. */
+  /** Runs after each step: lets its consequences happen and checks the invariants. */
   afterStep?: (model: M) => void | Promise<void>;
   /** Runs after all steps: lets the model come to rest and checks its final state. */
   finish: (model: M) => void | Promise<void>;
@@ -39,10 +39,10 @@ export function testModel<M extends Model, S = undefined>(title: string, check: 
 
 /**
  * Calls random methods of a model. Rejects if there are violations afterwards. The error contains the shortest failing
- * list of calls, and the command that runs it again.
+ * list of calls and the command that runs it again.
  */
 export async function checkModel<M extends Model, S = undefined>(check: Check<M, S>): Promise<void> {
-  // The cast is safe, because S is undefined without `setUp`.
+  // This cast is safe, because S is undefined without `setUp`.
   const { setUp = fc.constant(undefined as S), open, steps, maxSteps, runs, afterStep, finish, close } = check;
   const anySteps = fc.array(anyStepOf(steps), { maxLength: maxSteps, size: 'max' });
   const property = fc.asyncProperty(setUp, anySteps, async (setup, taken) => {
@@ -61,7 +61,7 @@ export async function checkModel<M extends Model, S = undefined>(check: Check<M,
   await fc.assert(property, propertyRuns(runs));
 }
 
-/** One call of a method. Its string form is the call. */
+/** One call of a method. Its string form shows the call. */
 class Step<M> {
   readonly name: keyof M;
   readonly args: readonly unknown[];
@@ -77,7 +77,7 @@ class Step<M> {
 }
 
 function anyStepOf<M>(steps: Steps<M>): fc.Arbitrary<Step<M>> {
-  // The cast is safe, because the steps are an object literal.
+  // This cast is safe, because the steps are an object literal.
   const entries = Object.entries(steps) as [string, readonly [number, ...fc.Arbitrary<unknown>[]]][];
   return fc.oneof(
     ...entries.map(([name, [weight, ...args]]) => ({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-/** Makes a folder for the temporary files of all tests of a project. The run fails if a file is left there. */
+/** Creates a folder for the temporary files of all tests in a project. The run fails if a file is left in it. */
 export default async function setUp({ config }: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-tests-'));
   config.env = { ...config.env, TMPDIR: folder };

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** The one of scripts/setup, else the one of the machine. */
+/** The one that scripts/setup downloads, or else the machine's. */
 const ofSetup = join(import.meta.dirname, '../../.cache/promtool');
 
-/** Every fault that promtool finds in a page of metrics, one a line. */
+/** Returns every problem that promtool finds in a metrics page, one per line. */
 export async function promtoolFaults(page: string): Promise<string[]> {
   const child = spawn(existsSync(ofSetup) ? ofSetup : 'promtool', ['check', 'metrics'], { stdio: 'pipe' });
   child.stdin.end(page);

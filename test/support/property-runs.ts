@@ -9,9 +9,9 @@ interface Runs {
 }
 
 /**
- * Number of runs and seed of a property. By default the cases are always the same, so a failure can be repeated.
- * FC_SEED and FC_RUNS in the environment select others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure
- * prints the command that runs its shortest case alone.
+ * Returns the number of runs and the seed for a property. By default the cases are always the same, so that a failure
+ * can be repeated. FC_SEED and FC_RUNS in the environment select others: `FC_SEED=7 FC_RUNS=2000 npx vitest run
+ * property`. A failure prints the command that runs only its shortest case.
  */
 export function propertyRuns(numRuns: number): Runs {
   const path = process.env['FC_PATH'] ?? '';
@@ -23,7 +23,7 @@ export function propertyRuns(numRuns: number): Runs {
   };
 }
 
-/** Timeout of a test with a property: that of any other test. 0 means no timeout and is used with FC_RUNS. */
+/** Timeout of a property test, which is that of any other test. 0 means no timeout and is used with FC_RUNS. */
 export const propertyTimeoutMs = fromEnvironment('FC_RUNS') === undefined ? 300_000 : 0;
 
 const printCommand: fc.Plugin<unknown> = () => ({

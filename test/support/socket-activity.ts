@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
 const sockets = new Set<Socket>();
-/** Of sockets that are closed: their bytes, and one for the beginning and the end of each. */
+/** Counts for closed sockets: their bytes, plus one for opening and one for closing each. */
 let past = 0;
 
 subscribe('net.client.socket', (message) => {
@@ -23,7 +23,10 @@ function follow(socket: Socket): void {
 
 const bytesOf = (socket: Socket): number => socket.bytesRead + socket.bytesWritten;
 
-/** A number that grows with each byte that a socket of this process reads or writes, and as sockets come and go. */
+/**
+ * Returns a number that grows with each byte that a socket of this process reads or writes, and when sockets open and
+ * close.
+ */
 export function socketActivity(): number {
   let activity = past;
   for (const socket of sockets) activity += bytesOf(socket) + (socket.connecting ? 0 : 1);

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends a test run with a machine-readable line: `N passed, N failed, N skipped`. */
+/** Prints a machine-readable line at the end of a test run: `N passed, N failed, N skipped`. */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(testModules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const count = { passed: 0, failed: unhandledErrors.length, skipped: 0, pending: 0 };

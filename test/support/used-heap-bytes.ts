@@ -1,6 +1,6 @@
 import { queryObjects, getHeapStatistics } from 'node:v8';
 
-/** Bytes of the JavaScript objects that are alive. Counting objects collects all garbage first. */
+/** Returns the bytes of the JavaScript objects that are alive. Counting objects first collects all garbage. */
 export function usedHeapBytes(): number {
   queryObjects(Object, { format: 'count' });
   return getHeapStatistics().used_heap_size;

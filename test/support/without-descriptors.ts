@@ -7,7 +7,7 @@ export async function withoutDescriptors<T>(work: () => Promise<T>): Promise<T> 
   const before = execFileSync('prlimit', ['--pid', pid, '--nofile', '--noheadings', '--output', 'SOFT'], {
     encoding: 'utf8',
   }).trim();
-  // Started before, because no process can be started without descriptors.
+  // Started first, because no process can be started without descriptors.
   const restore = spawn('sh', ['-c', 'read line; exec prlimit --pid "$1" --nofile="$2:"', 'sh', pid, before], {
     stdio: ['pipe', 'ignore', 'inherit'],
   });
