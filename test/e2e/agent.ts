@@ -25,28 +25,28 @@ import { kill, processesOf } from './processes.ts';
 export const nodeName = 'edge1';
 
 export interface AgentOptions {
-  /** Manifests by file name, there before the start. */
+  /** Manifests by file name, written before the agent starts. */
   manifests?: Readonly<Record<string, unknown>>;
-  /** More flags of `run` and `run-once`. */
+  /** Additional flags of `run` and `run-once`. */
   flags?: readonly string[];
-  /** Without it the installed one. */
+  /** Defaults to the installed one. */
   containerd?: ContainerdRelease;
   images?: readonly ImageArchive[];
-  /** Folder with the root-dir, without it /tmp. Its path must be short. */
+  /** Folder that contains the root-dir, by default /tmp. Its path must be short. */
   folder?: string;
-  /** Runs the agent and every command in it: a path below /run/netns. */
+  /** Runs the agent and its commands in this network namespace: a path below /run/netns. */
   networkNamespace?: string;
-  /** The same for mounts: a path below /proc. */
+  /** The same for a mount namespace: a path below /proc. */
   mountNamespace?: string;
-  /** The same for cgroups: a path below /proc. */
+  /** The same for a cgroup namespace: a path below /proc. */
   cgroupNamespace?: string;
-  /** Without it the built one, which needs Node. */
+  /** Defaults to the built one, which needs Node. */
   program?: string;
-  /** How many descriptors the agent and every command may have, in place of what the tests may. */
+  /** Maximum number of descriptors for the agent and each command. Defaults to the limit of the tests. */
   maxOpenFiles?: number;
-  /** More variables of the agent, and others in the place of those that the tests have. */
+  /** Environment variables for the agent, added to or replacing those of the tests. */
   environment?: Readonly<Record<string, string>>;
-  /** The agent has a session of its own, which a service manager would give it. */
+  /** Runs the agent in its own session, as a service manager would. */
   isService?: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface LogEntry {
   readonly [fact: string]: unknown;
 }
 
-/** What came of a command. */
+/** The result of a command. */
 export interface CommandResult {
   code: number | undefined;
   stdout: string;
@@ -65,24 +65,24 @@ export interface CommandResult {
 }
 
 export interface CommandOptions {
-  /** All of stdin; without it stdin is empty. */
+  /** All of stdin. By default, stdin is empty. */
   input?: string | Uint8Array;
-  /** Leaves stdin open, to be written to by the test. */
+  /** Leaves stdin open so that the test can write to it. */
   stdin?: 'pipe';
-  /** Gives the command a session of its own, as a login does. */
+  /** Runs the command in its own session, as a login does. */
   detached?: boolean;
   /** Leaves the output to the test. */
   buffer?: false;
-  /** More variables. */
+  /** Additional environment variables. */
   environment?: Readonly<Record<string, string>>;
 }
 
-/** Output to the last byte, a final newline included. A command has all the time after a signal. */
+/**
+ * Keeps the output to the last byte, including a final newline. A command that gets a signal has as long as it needs.
+ */
 const outputOptions = { reject: false, stripFinalNewline: false, forceKillAfterDelay: false } as const;
 
-/**
- * A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up.
- */
+/** Starts an agent with its own root-dir, containerd, logs and cgroups. Every test that starts one must clean it up. */
 export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
   const agent = await Agent.create(options);
   try {
@@ -97,12 +97,12 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
 /** The level of warnings in pino's lines. */
 const warnLevel = 40;
 
-/** What `down` prints once it has waited for some seconds. */
+/** What `down` prints after it has waited for some seconds. */
 const waitsForStops = /^waiting for .+ to stop, at most for the terminationGracePeriodSeconds of each pod\n/gm;
 /** What a containerd that is started again may log. */
 const endedShims = /^\[[^\]]+\] WARN: Stopped a shim that containerd did not list .*\n/gm;
 
-/** Longer than an agent needs for anything that it logs. */
+/** Milliseconds. An agent needs less for anything that it logs. */
 const logDeadlineMs = 120_000;
 
 export class Agent {
@@ -113,7 +113,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #logs: LogEntry[] = [];
   readonly #changes = new EventEmitter();
-  /** What the agent wrote to stderr that is no log entry. */
+  /** What the agent wrote to stderr that is not a log entry. */
   #otherOutput = '';
   #child: ChildProcessByStdio<null, null, Readable> | undefined;
   #exited: Promise<{ code: number | null; signal: string | null }> | undefined;
@@ -127,9 +127,9 @@ export class Agent {
     this.#options = options;
   }
 
-  /** All that an agent needs, not started. */
+  /** Creates everything that an agent needs, but does not start it. */
   static async create(options: AgentOptions = {}): Promise<Agent> {
-    // Sockets have short paths.
+    // Socket paths must be short.
     const agent = new Agent(await mkdtemp(join(options.folder ?? '/tmp', 'kts-')), options);
     await mkdir(agent.manifestsFolder);
     await mkdir(join(agent.rootDir, 'images'));
@@ -138,7 +138,7 @@ export class Agent {
         execa('cp', [join(imagesFolder, archive), join(agent.rootDir, 'images')]),
       );
     }
-    // As if it had run before: a runtime that this machine has is not used.
+    // As if an agent had run before, so that it does not use the machine's own runtime.
     await mkdir(join(agent.rootDir, 'containerd'), { mode: 0o700 });
     await writeFile(join(agent.rootDir, 'containerd/config.toml'), '');
     for (const [name, manifest] of Object.entries(options.manifests ?? {})) await agent.write(name, manifest);
@@ -151,14 +151,14 @@ export class Agent {
     return pid;
   }
 
-  /** Starts the agent; resolves when it answers on its socket. */
+  /** Starts the agent. Resolves when it answers on its socket. */
   start(): Promise<void> {
     return this.startBy(
       this.commandLine(['run', this.manifestsFolder, ...['--no-tui', '--log-format', 'json', '--log-level', 'debug']]),
     );
   }
 
-  /** The same by another command line, which names the root-dir and `--log-format json`. */
+  /** The same with another command line, which must contain the root-dir and `--log-format json`. */
   async startBy([command = '', ...arguments_]: readonly string[]): Promise<void> {
     const child = spawn(command, arguments_, {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -179,7 +179,7 @@ export class Agent {
     this.#watch = await EngineWatch.open(this.rootDir, () => this.#troubles());
   }
 
-  /** The first log entry that fits, from all of this agent's lives or those after `since` entries. */
+  /** Resolves to the first log entry that matches, from all runs of this agent or after its first `since` entries. */
   async waitForLog(fits: (entry: LogEntry) => boolean, since = 0): Promise<LogEntry> {
     const deadline = AbortSignal.timeout(logDeadlineMs);
     for (;;) {
@@ -201,12 +201,12 @@ export class Agent {
     return [...this.#logs.map((entry) => JSON.stringify(entry)), this.#otherOutput].join('\n');
   }
 
-  /** The first snapshot of the engine of which `isSo` is true. */
+  /** Resolves to the first snapshot of the engine for which `isSo` is true. */
   until(isSo: (snapshot: EngineSnapshot) => boolean): Promise<EngineSnapshot> {
     return this.#running.until(isSo);
   }
 
-  /** The pod of this name (without the node's) as soon as `isSo` is true of it. */
+  /** Resolves to the pod with this name (without the node's) as soon as `isSo` is true for it. */
   async untilPod(name: string, isSo: (pod: PodSnapshot) => boolean): Promise<PodSnapshot> {
     const find = ({ pods }: EngineSnapshot): PodSnapshot | undefined =>
       pods.find((candidate) => candidate.pod.metadata.name === `${name}-${nodeName}` && isSo(candidate));
@@ -217,7 +217,7 @@ export class Agent {
     return found;
   }
 
-  /** The pod of this name when all its containers run and are ready. */
+  /** Resolves to the pod with this name when all its containers are running and ready. */
   untilReady(name: string): Promise<PodSnapshot> {
     return this.untilPod(name, isReady);
   }
@@ -226,10 +226,10 @@ export class Agent {
     return this.#running.until(({ pods }) => pods.length === 0);
   }
 
-  /** Writes a manifest as editors do: the file is there at once and whole. */
+  /** Writes a manifest as editors do: the file appears at once and is complete. */
   async write(fileName: string, manifest: unknown): Promise<void> {
     const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
-    // Several are written at the same time.
+    // Several may be written at the same time.
     const temporary = join(this.rootDir, `manifest-${randomUUID()}.tmp`);
     await writeFile(temporary, text);
     await rename(temporary, join(this.manifestsFolder, fileName));
@@ -239,13 +239,13 @@ export class Agent {
     await rm(join(this.manifestsFolder, fileName));
   }
 
-  /** Removes every manifest; resolves when all pods are gone. */
+  /** Removes every manifest. Resolves when all pods have been removed. */
   async removeAll(): Promise<void> {
     for (const fileName of await readdir(this.manifestsFolder)) await this.remove(fileName);
     await this.untilNoPods();
   }
 
-  /** A command of the program on this agent's node. */
+  /** Returns the command line that runs a command of the program on this agent's node. */
   commandLine(words: readonly string[]): string[] {
     const { networkNamespace, mountNamespace, cgroupNamespace, maxOpenFiles } = this.#options;
     const namespaces = [
@@ -280,19 +280,19 @@ export class Agent {
     return { ...process.env, PATH: folder === undefined ? path : `${folder}:${path}`, ...this.#options.environment };
   }
 
-  /** Starts a command of the program, for tests that talk to it while it runs. */
+  /** Starts a command of the program, for tests that interact with it while it runs. */
   spawn(words: readonly string[], { environment, ...options }: CommandOptions = {}) {
     const [command = '', ...arguments_] = this.commandLine(words);
     return execa(command, arguments_, { ...outputOptions, env: { ...this.environment, ...environment }, ...options });
   }
 
-  /** Runs a command of the program to its end. */
+  /** Runs a command of the program and waits until it has exited. */
   async cli(words: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
     const { exitCode, stdout, stderr } = await this.spawn(words, options);
     return { code: exitCode, stdout, stderr };
   }
 
-  /** As `cli`, for output that is no text. */
+  /** Like `cli`, for binary output. */
   async cliBytes(
     words: readonly string[],
     options: CommandOptions = {},
@@ -303,7 +303,7 @@ export class Agent {
     return { code: exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr).toString('utf8') };
   }
 
-  /** The container runtime itself, with the pods of everybody; the caller closes the connection. */
+  /** Connects to the container runtime, which also has the pods of other agents. The caller closes the connection. */
   connect(): Promise<RuntimeConnection & { events: RuntimeEventStream }> {
     const channel = openChannel(managedPaths(this.rootDir).endpoint);
     const runtime = grpcRuntimeService(channel);
@@ -318,7 +318,7 @@ export class Agent {
     });
   }
 
-  /** Process id of the container of a pod that runs now, and the container's id. */
+  /** Returns the process id of a running container of a pod, and the container's id. */
   async runningContainer(name: string, containerName?: string): Promise<{ id: string; pid: number }> {
     const connection = await this.connect();
     try {
@@ -338,7 +338,7 @@ export class Agent {
     }
   }
 
-  /** Process id of the managed containerd. */
+  /** Returns the process id of the managed containerd. */
   async containerdPid(): Promise<number> {
     const { configFile, pidFile } = managedPaths(this.rootDir);
     const found = await findContainerdProcess(configFile, pidFile);
@@ -346,7 +346,7 @@ export class Agent {
     return found.pid;
   }
 
-  /** Process id of what holds the namespaces of a pod. */
+  /** Returns the process id of the sandbox that holds a pod's namespaces. */
   async sandboxPid(name: string): Promise<number> {
     const connection = await this.connect();
     try {
@@ -361,7 +361,7 @@ export class Agent {
     }
   }
 
-  /** What there is of a pod in the runtime and on disk. */
+  /** Returns what exists of a pod in the runtime and on disk. */
   async findPod(uid: string): Promise<{ containers: string[]; sandboxes: string[]; folders: string[] }> {
     const connection = await this.connect();
     try {
@@ -379,17 +379,17 @@ export class Agent {
     }
   }
 
-  /** Ends the agent as `systemctl stop` does; resolves to its exit. */
+  /** Stops the agent as `systemctl stop` does. Resolves to how it exited. */
   async stop(): Promise<{ code: number | null; signal: string | null }> {
     return this.#end('SIGTERM');
   }
 
-  /** Ends the agent as a crash does. */
+  /** Kills the agent, like a crash. */
   async kill9(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Resolves to the exit of the agent when something has ended it. */
+  /** Resolves to how the agent exited once something has stopped it. */
   async exit(): Promise<{ code: number | null; signal: string | null }> {
     if (this.#exited === undefined) throw new Error('the agent does not run');
     const exit = await this.#exited;
@@ -398,22 +398,26 @@ export class Agent {
     return exit;
   }
 
-  /** Ends the agent, its runtime, its containers, mounts and cgroups at once, as a power cut does. */
+  /**
+   * Kills the agent, its runtime and its containers, and removes mounts and cgroups at once, as a power failure does.
+   */
   async powerOff(): Promise<void> {
     await this.kill9();
     await this.#endEverything();
   }
 
   /**
-   * Its stderr lacks the lines about a wait of some seconds, since only a slow machine gets them, and those about shims
-   * that a killed containerd left.
+   * Runs `down`. Removes two kinds of lines from its stderr: those about a wait of some seconds, which only a slow
+   * machine prints, and those about shims that a killed containerd left behind.
    */
   async down(...flags: string[]): Promise<CommandResult> {
     const { stderr, ...rest } = await this.cli(['down', ...flags]);
     return { ...rest, stderr: stderr.replaceAll(waitsForStops, '').replaceAll(endedShims, '') };
   }
 
-  /** Takes everything down, checks that nothing is left, and removes the folders. Kills what a failed test left. */
+  /**
+   * Takes everything down, checks that nothing is left, and removes the folders. Kills what a failed test left behind.
+   */
   async cleanUp(): Promise<void> {
     try {
       const down = await this.down('--all');
@@ -436,7 +440,7 @@ export class Agent {
     for (const folder of (await cgroupFolders(this.cgroupRoot)).reverse()) await rmdir(folder).catch(() => undefined);
   }
 
-  /** Warnings and errors, what Node itself wrote, and how the process ended. */
+  /** Returns warnings and errors, what Node itself printed, and how the process exited. */
   #troubles(): string[] {
     const warnings = this.#logs.filter(({ level }) => level >= warnLevel).map((entry) => JSON.stringify(entry));
     const { exitCode = null, signalCode = null } = this.#child ?? {};
@@ -458,7 +462,7 @@ export class Agent {
     try {
       this.#logs.push(JSON.parse(line) as LogEntry);
     } catch {
-      // Not every line is one: a crash of Node is told in words.
+      // Not every line is an entry: Node reports a crash as plain text.
       this.#otherOutput += `${line}\n`;
     }
     this.#changes.emit('change');
@@ -469,7 +473,7 @@ export function isReady({ pod }: PodSnapshot): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-/** What containerd adds to a verbose status. */
+/** Returns the process id that containerd adds to a verbose status. */
 function pidOf(info: Readonly<Record<string, string>>): number {
   const { pid } = JSON.parse(info['info'] ?? '{}') as { pid?: number };
   if (pid === undefined) throw new Error('the status names no process');

@@ -8,7 +8,7 @@ import { MountNamespace } from './mount-namespace.ts';
 import { NetworkNamespace } from './network-namespace.ts';
 import { cache, repository } from './program.ts';
 
-/** Not that of this machine, which may name files. */
+/** Not this machine's environment, which may refer to files. */
 const bareEnvironment = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   DEBIAN_FRONTEND: 'noninteractive',
@@ -16,7 +16,7 @@ const bareEnvironment = {
   NODE_EXTRA_CA_CERTS: '',
 };
 
-/** A bare Debian that has neither Node nor a runtime, and no network but that of its pods. */
+/** A bare Debian that has neither Node nor a runtime, and no network except that of its pods. */
 export class BareDebian {
   readonly #folder: string;
   readonly #mounts: MountNamespace;
@@ -43,7 +43,7 @@ export class BareDebian {
     }
   }
 
-  /** A folder that this machine has at the same path. */
+  /** A folder that is at the same path on this machine. */
   get shared(): string {
     return join(this.#folder, 'd');
   }
@@ -54,7 +54,7 @@ export class BareDebian {
     return stdout;
   }
 
-  /** All paths, and the folders of /run, but without those where packages have their lists, caches and logs. */
+  /** Returns all paths including the folders in /run, except where packages keep their lists, caches and logs. */
   async paths(): Promise<string[]> {
     const ofPackages = ['/var/lib/dpkg', '/var/lib/apt', '/var/cache', '/var/log', this.shared];
     const left = ofPackages.flatMap((path) => ['-path', path, '-prune', '-o']);
@@ -63,7 +63,7 @@ export class BareDebian {
     return `${all}\n${atRun}`.split('\n').toSorted();
   }
 
-  /** Runs a job and a pod with a network of its own by an installed program, and takes all down. */
+  /** Runs a job and a pod that is not on the host network with an installed program, and takes everything down. */
   async runsPods(installed: string): Promise<void> {
     const bare = await this.#agent(installed);
     try {
@@ -79,12 +79,12 @@ export class BareDebian {
       expect((await bare.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
       await bare.stop();
     } finally {
-      // Before the program is removed.
+      // Runs before the program is removed.
       await bare.cleanUp();
     }
   }
 
-  /** Runs a pod by the service of an installed program on OpenRC, and takes all down. */
+  /** Runs a pod with the service of an installed program on OpenRC, and takes everything down. */
   async runsOpenRCService(installed: string): Promise<void> {
     const bare = await this.#agent(installed);
     const service = (action: string): Promise<string> => this.run('rc-service', '--nocolor', 'kubelet-ts', action);
@@ -96,7 +96,7 @@ export class BareDebian {
     };
     try {
       await bare.write('web.json', makePod('web', { containers: [shell('app', serve)] }));
-      // As after a boot.
+      // Like after a boot.
       await this.run('openrc', 'default');
       const line = bare.commandLine(['run', bare.manifestsFolder]);
       expect(await this.run(installed, 'install-service', '--', ...line.slice(line.indexOf('run') + 1))).toBe(
@@ -110,10 +110,10 @@ export class BareDebian {
       await this.#untilLogged('Reloaded the configuration and certificates');
       await service('restart');
       expect(await untilReady()).toBe(container);
-      // As a crash: supervise-daemon starts it again.
+      // Like a crash: supervise-daemon starts it again.
       await this.run('sh', '-c', 'kill -KILL "$(cat /run/openrc/options/kubelet-ts/child_pid)"');
       expect(await untilReady()).toBe(container);
-      // supervise-daemon must not start the agent again, whose pods would come back.
+      // supervise-daemon must not start the agent again, because its pods would come back.
       expect(await bare.down()).toEqual({
         code: 0,
         stdout: 'kubelet-ts stopped\npod default/web-edge1 removed\n',
@@ -134,7 +134,7 @@ export class BareDebian {
     }
   }
 
-  /** Resolves when the service has logged this. */
+  /** Resolves when the service has logged this message. */
   async #untilLogged(message: string): Promise<void> {
     const following = ['tail', '-n', '+1', '-f', '/var/log/kubelet-ts.log'];
     const tail = execa('nsenter', [`--mount=${this.#mounts.path}`, ...following], { reject: false, timeout: 120_000 });

@@ -17,7 +17,10 @@ interface Size {
   eventsPerSecond: number;
 }
 
-/** Serves a node of many pods on the control socket of a root-dir. Returns the number of events so far, and the end. */
+/**
+ * Serves a node with many pods on the control socket of a root-dir. Returns a counter of the events so far, and a
+ * function that stops it.
+ */
 export async function serveBusyNode(rootDir: string, size: Size): Promise<{ eventCount(): number; close(): void }> {
   const view = new BusyView(size);
   const refused = (): Promise<never> => Promise.reject(new Error('a busy node has no actions'));
@@ -49,7 +52,7 @@ export async function serveBusyNode(rootDir: string, size: Size): Promise<{ even
   };
 }
 
-/** Pods whose containers end and start all the time. */
+/** Pods whose containers exit and start all the time. */
 class BusyView implements EngineView {
   readonly #entries: PodSnapshot[];
   readonly #listeners = new Set<(event: KubeletEvent) => void>();
@@ -83,7 +86,7 @@ class BusyView implements EngineView {
     clearInterval(this.#timer);
   }
 
-  /** The next event, and the state of its pod after it. */
+  /** Emits the next event and updates the state of its pod. */
   #next(): void {
     const count = this.#count++;
     const index = Math.floor(count / kinds.length) % this.#entries.length;
@@ -115,7 +118,7 @@ interface Happened {
   id: string;
 }
 
-/** The life of a container that ends, over and over. */
+/** The life of a container that exits, over and over. */
 const kinds: readonly ((facts: Happened) => KubeletEvent)[] = [
   ({ at, pod }) => ({ at, pod, type: 'SyncStarted', state: 'sync' }),
   ({ at, pod }) =>

@@ -3,21 +3,21 @@ import { join } from 'node:path';
 import { errorMessage } from '../../src/errors.ts';
 import { cache, repository } from './program.ts';
 
-/** A containerd release and the folder of its programs, undefined for the installed one. */
+/** A containerd release and the folder of its programs, which is undefined for the installed one. */
 export interface ContainerdRelease {
   readonly release: string;
   readonly folder: string | undefined;
 }
 
-/** Tests of one release in their order, while `describe.concurrent.each` tries the releases side by side. */
+/** Runs the tests of one release in order, while `describe.concurrent.each` runs the releases in parallel. */
 export const inTurn = { concurrent: false };
 
-/** The installed containerd, and of the others those that can be had here; why one is left out is printed. */
+/** Returns the installed containerd and those other releases that are available here. Prints why one is left out. */
 export function containerdReleases(): ContainerdRelease[] {
   return [{ release: 'as installed', folder: undefined }, ...cachedRelease('1.7'), ...cachedRelease('2')];
 }
 
-/** The same without those between: for what no release in the middle does in a way of its own. */
+/** The same without the releases in between, for behaviour that does not change within them. */
 export function oldestAndNewest(): ContainerdRelease[] {
   const releases = containerdReleases();
   return [...releases.slice(0, 1), ...releases.slice(1).slice(-1)];

@@ -6,10 +6,10 @@ import { AgentSilentError } from '../../src/server/control/control-call.ts';
 import { fetchSnapshot } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 
-/** Longer than anything an engine needs: a test that waits for this long waits in vain. */
+/** Milliseconds. An engine needs less for anything: a test that waits this long waits in vain. */
 const deadlineMs = 120_000;
 
-/** Follows a running agent over its control socket, as any other client could. */
+/** Follows a running agent over its control socket, as any client could. */
 export class EngineWatch {
   readonly #rootDir: string;
   readonly #response: IncomingMessage;
@@ -21,11 +21,11 @@ export class EngineWatch {
     this.#rootDir = rootDir;
     this.#response = response;
     this.#troubles = troubles;
-    // One listener for each wait.
+    // One listener per wait.
     this.#changes.setMaxListeners(0);
     const lines = createInterface({ input: response });
     lines.on('line', () => this.#changes.emit('change'));
-    // An agent that is killed ends its stream without a last chunk.
+    // If the agent is killed, its stream ends without a last chunk.
     for (const stream of [response, lines]) stream.on('error', () => undefined);
     response.on('close', () => {
       this.#isOpen = false;
@@ -46,8 +46,8 @@ export class EngineWatch {
   }
 
   /**
-   * The first snapshot of which `isSo` is true, looked at now and after every event. `waitedFor` is what to say in
-   * vain.
+   * Resolves to the first snapshot for which `isSo` is true, checked now and after every event. `waitedFor` names it in
+   * the error if it never comes.
    */
   async until(isSo: (snapshot: EngineSnapshot) => boolean, waitedFor = isSo.toString()): Promise<EngineSnapshot> {
     const deadline = AbortSignal.timeout(deadlineMs);
@@ -75,7 +75,7 @@ export class EngineWatch {
   }
 }
 
-/** Lines of each kind in the text of a failure. The first ones often have the cause. */
+/** Maximum number of lines of each kind in a failure message. The first ones often contain the cause. */
 const maxLines = 20;
 const maxLineLength = 400;
 
@@ -108,7 +108,7 @@ function podLines({ pod: { metadata, status = {} }, worker, rejection }: PodSnap
   ];
 }
 
-/** The first and the last lines, each cut. */
+/** Returns the first and the last lines, each shortened. */
 function bounded(lines: readonly string[]): string[] {
   const left = lines.length - 2 * maxLines;
   const shown = left <= 0 ? lines : [...lines.slice(0, maxLines), `… ${left} more …`, ...lines.slice(-maxLines)];

@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel hands out, so that no connection of another test takes one before its use. */
+/** Below the ports that the kernel assigns, so that no connection of another test gets one of these first. */
 const lowest = 10_000;
 const highest = 30_000;
 
-/** TCP ports of 127.0.0.1 that nobody listens on. */
+/** Returns TCP ports of 127.0.0.1 that nobody listens on. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

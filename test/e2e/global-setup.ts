@@ -9,7 +9,7 @@ import { buildTestImages } from '../images/build-test-images.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
-/** Makes what every e2e test needs, and fails, rather than skips, on a machine where they cannot run. */
+/** Creates what every e2e test needs. On a machine where the tests cannot run, it fails instead of skipping them. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await checkMachine();
   const settings = await kernelSettings();
@@ -20,7 +20,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   };
 }
 
-/** The settings of the kernel that an agent changes, by their path. */
+/** Reads the kernel settings that an agent changes, by path. */
 async function kernelSettings(): Promise<[string, string][]> {
   const paths = Object.keys(kernelTunables).map((name) => join('/proc/sys', ...name.split('.')));
   return Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await readFile(path, 'utf8')]));
@@ -46,8 +46,8 @@ async function checkMachine(): Promise<void> {
 }
 
 /**
- * The path of the program, built from the sources as they are. It is not `dist`, and every state of the sources has a
- * folder of its own: a build at the same time does not pull the program away from running tests.
+ * Returns the path of the program, built from the current sources. It is not `dist`, and every state of the sources
+ * gets a separate folder: a build at the same time must not remove the program under running tests.
  */
 async function buildProgram(): Promise<string> {
   const sources = [
@@ -93,7 +93,7 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The time of the newest file at a path. */
+/** Returns the time of the newest file at a path. */
 async function newestChange(path: string): Promise<number> {
   const stats = await stat(path);
   if (!stats.isDirectory()) return stats.mtimeMs;

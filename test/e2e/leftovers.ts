@@ -39,7 +39,7 @@ export async function findLeftovers(node: {
   return {
     processes: processes.map(({ commandLine }) => commandLine),
     mounts,
-    // The root was named to the agent, and a test may put cgroups of others below it: its own are in this one.
+    // The test chose the agent's cgroup root and may put other cgroups below it. The agent's own are in this one.
     cgroups: folders.filter((folder) => folder.includes(`${cgroupRoot}/kubepods`)),
     podFolders,
     logFolders,
@@ -47,14 +47,14 @@ export async function findLeftovers(node: {
   };
 }
 
-/** What is mounted below a folder, the last one first. */
+/** Returns what is mounted below a folder, latest mount first. */
 export async function mountsBelow(folder: string): Promise<string[]> {
   const lines = (await readFile('/proc/self/mounts', 'utf8')).split('\n');
   const paths = lines.map((line) => line.split(' ')[1] ?? '');
   return paths.filter((path) => path.startsWith(`${folder}/`)).reverse();
 }
 
-/** Every cgroup below a root, in every hierarchy, parents first. */
+/** Returns every cgroup below a root, in every hierarchy, parents first. */
 export async function cgroupFolders(cgroupRoot: string): Promise<string[]> {
   const mount = '/sys/fs/cgroup';
   const tops = [mount, ...(await list(mount)).map((name) => join(mount, name))].map((top) => join(top, cgroupRoot));
@@ -66,7 +66,9 @@ export async function cgroupFolders(cgroupRoot: string): Promise<string[]> {
   return (await Promise.all(below)).flat().sort();
 }
 
-/** Whatever runs in the cgroups below a root: containers too, whose command lines say nothing. */
+/**
+ * Returns all processes in the cgroups below a root, including those of containers, whose command lines reveal nothing.
+ */
 export async function processesInCgroups(cgroupRoot: string): Promise<number[]> {
   const files = (await cgroupFolders(cgroupRoot)).map((folder) => join(folder, 'cgroup.procs'));
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));

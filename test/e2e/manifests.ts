@@ -3,7 +3,7 @@ import type { Container, PodSpec, Volume } from '../../src/api/types.ts';
 
 export const busybox = 'localhost/busybox:1';
 
-/** A pod manifest on the host network, which needs no CNI, that ends quickly. */
+/** A pod manifest that uses the host network, so that it needs no CNI, and that exits quickly. */
 export function makePod(
   name: string,
   {
@@ -31,13 +31,13 @@ export function shell(name: string, script: string, more: Partial<Container> = {
   return { name, image: busybox, command: ['sh', '-c', script], ...more };
 }
 
-/** Goes on at the end of a script until it is told to stop, and stops at once then. */
+/** At the end of a script, keeps running until it is asked to stop, and then exits at once. */
 export const serve = 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done';
 
-/** Declares on purpose that nothing runs, so that a start stops every pod. */
+/** Explicitly declares that nothing runs, so that an agent that starts with it stops every pod. */
 export const nothing = { apiVersion: 'v1', kind: 'List', items: [] };
 
-/** A folder of this machine as a volume, made when it is absent. */
+/** A hostPath volume for a folder that is created if it is missing. */
 export function hostFolder(name: string, path: string): Volume {
   return { name, hostPath: { path, type: 'DirectoryOrCreate' } };
 }
@@ -48,8 +48,8 @@ export interface NotingPod {
 }
 
 /**
- * A pod that writes its name into the file `log` of a folder of the host when it is told to stop. It is Ready once it
- * would.
+ * A pod that appends its name to the file `log` in a folder of the host when it is asked to stop. It becomes Ready once
+ * it would do so.
  */
 export function notingPod(folder: string, name: string, { dependsOn, priority }: NotingPod = {}): object {
   const script = `trap "echo ${name} >> /notes/log; exit 0" TERM; touch /tmp/ready; while :; do sleep 3600 & wait; done`;

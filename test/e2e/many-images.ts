@@ -26,7 +26,7 @@ export async function writeManyImages(path: string, names: readonly string[]): P
   await writeFile(path, await buffer(merged));
 }
 
-/** An image of one file, which differs from others in a label. */
+/** An image of one file that differs from the others in a label. */
 function imageOf(name: string): Parameters<typeof ociArchive>[0] {
   return {
     name,

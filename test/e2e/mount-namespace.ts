@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { execa } from 'execa';
 
-/** A mount namespace of its own, with an empty /run that nobody mounted anything below yet, as after a boot. */
+/** A separate mount namespace with an empty /run below which nothing has been mounted yet, as after a boot. */
 export class MountNamespace {
   readonly #holder: ChildProcess;
 
@@ -10,7 +10,10 @@ export class MountNamespace {
     this.#holder = holder;
   }
 
-  /** With `cgroup`, the folder of a cgroup, it has a namespace of cgroups too, whose root in that hierarchy it is. */
+  /**
+   * `cgroup` is the folder of a cgroup. If given, also creates a cgroup namespace with that cgroup as its root in that
+   * hierarchy.
+   */
   static async create(cgroup?: string): Promise<MountNamespace> {
     const script = 'mount -t tmpfs tmpfs /run && mkdir /run/netns && echo ready && exec sleep infinity';
     const unshare = ['unshare', '--mount', '--propagation', 'private', ...(cgroup === undefined ? [] : ['--cgroup'])];
@@ -23,8 +26,8 @@ export class MountNamespace {
   }
 
   /**
-   * The same with the machine's root file system below a layer of its own, so that programs can be installed. Its
-   * changes are in `layer`, a folder below /tmp that the namespace alone sees. It goes with the namespace.
+   * The same, with a layer over the machine's root file system, so that programs can be installed. Changes go to
+   * `layer`, a folder below /tmp that only the namespace sees and that disappears with it.
    */
   static async overRoot(layer: string): Promise<MountNamespace> {
     const namespace = await MountNamespace.create();
@@ -38,8 +41,8 @@ export class MountNamespace {
   }
 
   /**
-   * The same with another root file system, a folder of this machine. Of this machine it has the kernel's file systems,
-   * its devices and the folder `shared`, at the same path.
+   * The same with another root file system, a folder of this machine. From this machine it has the kernel's file
+   * systems, the devices and the folder `shared`, at the same path.
    */
   static async atRoot(root: string, shared: string): Promise<MountNamespace> {
     const namespace = await MountNamespace.create();

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { execa } from 'execa';
 
-/** A network namespace of its own: whatever an agent in it does to bridges, addresses and iptables stays in there. */
+/** A separate network namespace. Whatever an agent in it does to bridges, addresses and iptables stays inside. */
 export class NetworkNamespace {
   readonly name: string;
 
@@ -20,7 +20,7 @@ export class NetworkNamespace {
     return `/run/netns/${this.name}`;
   }
 
-  /** Runs a command in it. `ip netns exec` would hide the cgroup mounts. */
+  /** Runs a command inside. `ip netns exec` would hide the cgroup mounts. */
   async run(command: string, ...words: string[]): Promise<string> {
     const { stdout } = await execa('nsenter', [`--net=${this.path}`, command, ...words]);
     return stdout;

@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { hasCode } from '../../src/errors.ts';
 
-/** A process of this machine. */
+/** A process on this machine. */
 export interface RunningProcess {
   readonly pid: number;
   readonly commandLine: string;
 }
 
-/** Processes whose command line names this folder: containerd and its shims, and the agent. */
+/** Returns the processes whose command line contains this folder: containerd, its shims, and the agent. */
 export async function processesOf(folder: string): Promise<RunningProcess[]> {
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const read = async (pid: number): Promise<RunningProcess> => {
@@ -17,7 +17,7 @@ export async function processesOf(folder: string): Promise<RunningProcess[]> {
   return (await Promise.all(pids.map(read))).filter(({ commandLine }) => commandLine.includes(folder));
 }
 
-/** Ends a process at once, if it has not ended by itself. */
+/** Kills a process, unless it has already exited. */
 export function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

@@ -10,7 +10,7 @@ declare module 'vitest' {
 export const repository = join(import.meta.dirname, '../..');
 export const cache = join(repository, '.cache');
 
-/** The built program, as global-setup.ts says. */
+/** The built program; see global-setup.ts. */
 export const program = inject('program');
 
 export const imagesFolder = join(cache, 'images');

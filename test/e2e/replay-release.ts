@@ -19,8 +19,8 @@ export const readRelease = async (commit: string): Promise<RecordedRelease> =>
   parseRelease(await readFile(pathOf(commit), 'utf8'));
 
 /**
- * Makes the sandboxes and containers of a release by its own requests, and writes its files into the root-dir of the
- * agent, which does not run.
+ * Creates the sandboxes and containers of a release by sending its requests, and writes its files into the root-dir of
+ * the agent, which is not running.
  */
 export async function replayRelease(
   commit: string,
@@ -52,7 +52,7 @@ export async function replayRelease(
     const { containerId } = await runtime.createContainer(here().containers[index]?.request);
     names.set(id, containerId);
     await runtime.startContainer({ containerId });
-    // It ends by itself, or was ended.
+    // It exits by itself, or was stopped.
     if (exitCode === 0)
       await untilGone(join(managedPaths(rootDir).state, 'io.containerd.runtime.v2.task/k8s.io', containerId));
     else if (exitCode !== undefined) await runtime.stopContainer({ containerId });

@@ -4,18 +4,18 @@ import { execa } from 'execa';
 import { program } from './program.ts';
 
 interface Typed {
-  /** Command lines whose end is under the cursor. */
+  /** Command lines with the cursor at the end. */
   lines: readonly string[];
   /** The folder in which the shell runs. */
   folder: string;
-  /** That of the agent. */
+  /** The agent's root-dir. */
   rootDir: string;
 }
 
-/** Words that a shell offers, by command line. */
+/** The words that a shell offers, by command line. */
 type Completions = Record<string, string[]>;
 
-/** Real shells: zsh finds the completion script in its fpath, as from a package, or sources it; fish sources it. */
+/** Real shells. zsh finds the completion script in its fpath, as from a package, or sources it; fish sources it. */
 export const shells: Readonly<Record<string, (typed: Typed) => Promise<Completions>>> = {
   zsh: (typed) => zsh(typed, 'fpath=($HOME/.bin $fpath); autoload -Uz compinit; compinit -D'),
   'zsh that sources it': (typed) => zsh(typed, 'autoload -Uz compinit; compinit -D; source $HOME/.bin/_kubelet-ts'),
@@ -27,7 +27,10 @@ export const shells: Readonly<Record<string, (typed: Typed) => Promise<Completio
   },
 };
 
-/** The program and its completion script in a folder that is also the home, so the shell has no settings. */
+/**
+ * Prepares a folder with the program and its completion script. The folder is also the home, so that the shell has no
+ * settings.
+ */
 async function prepare({ folder, rootDir }: Typed, shell: string) {
   const bin = join(folder, '.bin');
   await mkdir(bin);
@@ -48,8 +51,8 @@ async function zsh(typed: Typed, setUp: string): Promise<Completions> {
 }
 
 /**
- * An interactive zsh on a terminal of its own. Its completion adds words by `compadd`, which notes them first. Ctrl-X
- * ends a line: the next one is typed then.
+ * An interactive zsh on a separate terminal. Its completion adds words with `compadd`, which first records them. Ctrl-X
+ * ends a line, and then the next one is typed.
  */
 const zshSession = String.raw`
 zmodload zsh/zpty
@@ -75,7 +78,10 @@ done
 zpty -d shell
 `;
 
-/** Words stand one a line before `<the command line>`, with the slash of a folder or a description after a tab. */
+/**
+ * Words are listed one per line before `<the command line>`, followed by a folder's slash or by a tab and a
+ * description.
+ */
 function byLine(text: string, lines: readonly string[]): Completions {
   const parts = text.split(/^<.*>$/m);
   const wordsOf = (part = ''): string[] => part.split('\n').filter((word) => word !== '');

@@ -1,6 +1,6 @@
-// A link of 300 ms and 10 kB/s between this terminal and a command on a terminal of its own. It takes all that the
-// command writes, as long buffers do. Arguments: file for the longest wait of an output for those before it, in
-// milliseconds; columns; rows; the command.
+// Simulates a link with 300 ms latency and 10 kB/s between this terminal and a command on another terminal. Accepts all
+// that the command writes, as long buffers do. Arguments: the file for the longest time in milliseconds that output
+// waited for earlier output; columns; rows; the command.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 
 const deadlineMs = 120_000;
 
-/** Resolves when nothing of this path is there any more, as the kernel tells. */
+/** Resolves when nothing exists at this path any more, as the kernel reports it. */
 export async function untilGone(path: string): Promise<void> {
   const deadline = AbortSignal.timeout(deadlineMs);
   await new Promise<void>((resolve, reject) => {
@@ -18,7 +18,7 @@ export async function untilGone(path: string): Promise<void> {
       watcher.close();
       reject(new Error(`${path} never went`));
     });
-    // It may have gone before the watch.
+    // It may have been removed before the watch began.
     look();
   });
 }

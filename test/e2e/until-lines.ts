@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 const deadlineMs = 120_000;
 
 /**
- * Resolves with the lines of a file of an existing folder once it has so many. A container that runs has not come to
- * the first line of its script yet.
+ * Resolves to the lines of a file in an existing folder once it has this many. Needed because a running container may
+ * not have reached the first line of its script.
  */
 export async function untilLines(path: string, count: number): Promise<string[]> {
   const deadline = AbortSignal.timeout(deadlineMs);
@@ -24,7 +24,7 @@ export async function untilLines(path: string, count: number): Promise<string[]>
       watcher.close();
       reject(new Error(`${path} never had ${count} lines: ${JSON.stringify(lines)}`));
     });
-    // They may have been there before the watch.
+    // The lines may have been there before the watch began.
     void look();
   });
   return lines;

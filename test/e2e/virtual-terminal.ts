@@ -6,7 +6,7 @@ import { execa } from 'execa';
 
 const deadlineMs = 120_000;
 
-/** A real terminal: a tmux server of its own, whose control mode tells when something was written to the screen. */
+/** A real terminal: a separate tmux server, whose control mode reports when something is written to the screen. */
 export class VirtualTerminal {
   readonly #server: string;
   readonly #client: ChildProcessByStdio<Writable, Readable, null>;
@@ -20,8 +20,8 @@ export class VirtualTerminal {
   }
 
   /**
-   * Runs a shell command in a terminal of this size. The terminal outlives it: of a program that ends, tmux's
-   * control mode may leave out the last output.
+   * Runs a shell command in a terminal of this size. The terminal outlives it, because tmux's control mode may drop the
+   * last output of a program that exits.
    */
   static async open(
     command: string,
@@ -34,7 +34,7 @@ export class VirtualTerminal {
       [
         ...['-L', server, '-f', '/dev/null', 'start-server', ';'],
         ...['set', '-g', 'status', 'off', ';'],
-        // Only now: tmux 3.3 crashes when a first window is made while its size is set by hand.
+        // Only now, because tmux 3.3 crashes if a first window is created while its size is set manually.
         ...['new-session', '-d', ...size, `${command}; exec sleep infinity`, ';', 'set', '-w', 'window-size', 'manual'],
       ],
       { env: { ...env, TMUX: undefined } },
@@ -43,13 +43,13 @@ export class VirtualTerminal {
   }
 
   /**
-   * The first screen of which `isSo` is true, looked at now and after every change; without the blanks at line ends.
+   * Resolves to the first screen for which `isSo` is true, checked now and after every change, without trailing spaces.
    */
   until(isSo: (screen: string) => boolean): Promise<string> {
     return this.#until(isSo, () => this.screen());
   }
 
-  /** The same with the sequences of its colors. What a program writes may come to the terminal in pieces. */
+  /** The same, including colour sequences. A program's output may reach the terminal in pieces. */
   untilColored(isSo: (colored: string) => boolean): Promise<string> {
     return this.#until(isSo, () => this.colored());
   }
@@ -70,7 +70,7 @@ export class VirtualTerminal {
     return stdout;
   }
 
-  /** The screen with the sequences of its colors. */
+  /** Returns the screen, including colour sequences. */
   async colored(): Promise<string> {
     const { stdout } = await this.#tmux('capture-pane', '-p', '-e');
     return stdout;
@@ -80,7 +80,7 @@ export class VirtualTerminal {
     await this.#tmux('send-keys', '-l', text);
   }
 
-  /** A key by tmux's name, such as `C-c` or `Enter`. */
+  /** Presses a key by tmux's name, such as `C-c` or `Enter`. */
   async press(key: string): Promise<void> {
     await this.#tmux('send-keys', key);
   }
@@ -89,7 +89,7 @@ export class VirtualTerminal {
     await this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
   }
 
-  /** A format of tmux, such as `#{alternate_on}`. */
+  /** Evaluates a tmux format, such as `#{alternate_on}`. */
   async ask(format: string): Promise<string> {
     return (await this.#tmux('display-message', '-p', format)).stdout;
   }

@@ -5,7 +5,7 @@ const object = (kind: string, name: string, fields: object): object => ({
   ...fields,
 });
 
-/** What the pods of the facts refer to. */
+/** The objects that the pods of the facts refer to. */
 export const configObjects: Readonly<Record<string, object>> = {
   'colors.yaml': object('ConfigMap', 'colors', {
     data: { sky: 'blue', grass: 'green' },

@@ -46,10 +46,10 @@ const app: Container = {
 
 const shown = (names: string): string => `for name in ${names}; do env | grep "^$name=" || echo no $name; done`;
 
-/** The command line of process 1, a word in brackets. */
+/** Prints the command line of process 1, with each argument in brackets. */
 const words = `tr '\\0' '\\n' < /proc/1/cmdline | while read -r word; do printf '[%s] ' "$word"; done`;
 
-/** Variables, commands and what the image says of them. */
+/** Variables, commands and what the image sets for them. */
 export const environment: FactGroup = {
   title: 'environment, command and working directory',
   pods: () => [

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { type ImageConfig, type ImageFile, ociArchive } from '../../../src/containerd/pause/oci-archive.ts';
 import { computeImageArchitecture } from '../../../src/containerd/pause/pause-image.ts';
 
-/** An image with a user by number and with settings that a pod can overwrite. */
+/** An image with a numeric user and with settings that a pod can override. */
 export const numericUserImage = 'localhost/user-by-number:1';
-/** An image with a user that only its own /etc/passwd tells of. */
+/** An image with a user that only the image's /etc/passwd defines. */
 export const namedUserImage = 'localhost/user-by-name:1';
-/** An image with a file and nothing to run. */
+/** An image that contains a file and nothing to run. */
 export const dataImage = 'localhost/data:1';
 
 const accounts: readonly ImageFile[] = [
@@ -17,7 +17,7 @@ const accounts: readonly ImageFile[] = [
 
 const Env = ['PATH=/bin', 'COLOR=of the image', 'SIZE=of the image'];
 
-/** Archives of these images in the folder from which a node imports. */
+/** Writes archives of these images into the folder from which a node imports. */
 export async function writeFactImages(imagesFolder: string): Promise<void> {
   const busybox = await readFile('/bin/busybox');
   const programs: readonly ImageFile[] = [

@@ -3,22 +3,22 @@ import { type CgroupController, readCgroupMounts } from '../../../src/engine/con
 import { type Machine, readMachine } from '../../../src/engine/container-manager/machine.ts';
 import type { Agent } from '../agent.ts';
 
-/** What facts differ by from machine to machine, and from release to release of the runtime. */
+/** What facts depend on that differs between machines and between releases of the runtime. */
 export interface FactMachine extends Machine {
-  /** Of the node under test. */
+  /** The root-dir of the node under test. */
   readonly rootDir: string;
-  /** A folder of it with what `makeHostFolder` makes. */
+  /** A folder of the machine with what `makeHostFolder` creates. */
   readonly hostFolder: string;
   /** Major and minor version of containerd. */
   readonly containerd: readonly [number, number];
   /** Capabilities that a process of this machine can have: bits as in CapBnd. */
   readonly capabilities: bigint;
   readonly controllers: ReadonlySet<CgroupController>;
-  /** Files that a process of the runtime may open. */
+  /** Number of files that a process of the runtime may open. */
   readonly openFiles: string;
-  /** The runtime can give pods ids of their own. */
+  /** True if the runtime supports user namespaces for pods. */
   readonly userNamespaces: boolean;
-  /** Of this process. */
+  /** The score of this process. */
   readonly oomScoreAdj: number;
 }
 

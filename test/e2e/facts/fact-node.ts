@@ -9,10 +9,10 @@ import { type FactMachine, readFactMachine } from './fact-machine.ts';
 import { makeHostFolder } from './host-folder.ts';
 import { seccompProfile, seccompProfileName } from './privileges.ts';
 
-/** The address of the node, of nobody. */
+/** The address of the node, which nothing else uses. */
 export const nodeIP = '192.0.2.10';
 
-/** A node with all that the facts ask of one. */
+/** A node with everything that the facts check. */
 export interface FactNode {
   readonly agent: Agent;
   readonly machine: FactMachine;

@@ -1,10 +1,10 @@
 import type { Agent } from '../agent.ts';
 import type { FactMachine } from './fact-machine.ts';
 
-/** What a shell is asked, and what it has to answer, by what that shows. Blanks around answers do not count. */
+/** By what it shows: what a shell is asked, and what it must answer. Spaces around answers are ignored. */
 export type Facts = Readonly<Record<string, readonly [see: string, is: string]>>;
 
-/** A pod that runs, and the facts by container. */
+/** A pod that runs, and its facts by container. */
 export interface FactPod {
   readonly name: string;
   /** The manifest. */
@@ -12,7 +12,7 @@ export interface FactPod {
   readonly facts: Readonly<Record<string, Facts>>;
 }
 
-/** Pods whose facts are one table, on a machine as this one is. */
+/** Pods whose facts form one table, on a machine like this one. */
 export interface FactGroup {
   readonly title: string;
   readonly pods: (machine: FactMachine) => readonly FactPod[];
@@ -21,7 +21,7 @@ export interface FactGroup {
 /** By pod, container and fact. */
 type Answers = Record<string, Record<string, Record<string, string>>>;
 
-/** What the containers of these pods see. Each container is asked everything at once. */
+/** Returns what the containers of these pods see. Each container is asked everything at once. */
 export async function answersSeen(agent: Agent, pods: readonly FactPod[]): Promise<Answers> {
   const answers: Answers = {};
   for (const { name, facts } of pods) {
@@ -34,7 +34,7 @@ export async function answersSeen(agent: Agent, pods: readonly FactPod[]): Promi
   return answers;
 }
 
-/** What they have to see. */
+/** Returns what they should see. */
 export function answersWanted(pods: readonly FactPod[]): Answers {
   const wanted = (facts: Facts): Record<string, string> =>
     Object.fromEntries(Object.entries(facts).map(([fact, [, is]]) => [fact, is]));

@@ -4,7 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 
-/** A folder of the machine that pods mount: a file, a socket, and a folder whose mounts others see. */
+/**
+ * Creates a folder of the machine for pods to mount. It contains a file, a socket, and a folder whose mounts are
+ * visible to others.
+ */
 export async function makeHostFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
   const path = await mkdtemp('/tmp/kts-facts-');
   await mkdir(join(path, 'folder'));
@@ -17,7 +20,7 @@ export async function makeHostFolder(): Promise<{ path: string; remove: () => Pr
   await execa('mount', ['--make-shared', shared]);
   const remove = async (): Promise<void> => {
     server.close();
-    // With what a pod mounted there, if its hook did not come to unmount it.
+    // Includes what a pod mounted there, if its hook did not get to unmount it.
     await execa('umount', ['-l', shared]);
     await rm(path, { recursive: true });
   };

@@ -6,7 +6,7 @@ import type { FactGroup } from './fact-pods.ts';
 
 const kinds = ['pid', 'ipc', 'uts', 'mnt'] as const;
 
-/** The namespaces that a container has from the node; the network of the node is not that of the test. */
+/** The namespaces that a container shares with the node. The node's network is not that of the test. */
 function namespacesOfNode(...wanted: readonly (typeof kinds)[number][]): readonly [string, string] {
   const looks = kinds.map(
     (kind) => `[ "$(readlink /proc/self/ns/${kind})" != "${readlinkSync(`/proc/self/ns/${kind}`)}" ] || echo ${kind}`,
@@ -14,11 +14,11 @@ function namespacesOfNode(...wanted: readonly (typeof kinds)[number][]): readonl
   return [looks.join('\n'), wanted.join('\n')];
 }
 
-/** The names of all processes; one that ends meanwhile is left out without a word. */
+/** The names of all processes. Silently skips one that exits in the meantime. */
 const processNames = 'cat /proc/[0-9]*/comm 2>/dev/null';
-/** How many processes of this name there are. */
+/** Counts the processes with this name. */
 const processesNamed = (name: string): string => `${processNames} | grep -cx ${name}`;
-/** The same once there is one: a shell that is Ready may not have become, or started, it yet. */
+/** The same, but waits until there is one: a shell that is Ready may not have started, or become, it yet. */
 const startedProcesses = (name: string): string =>
   `until ${processNames} | grep -qx ${name}; do sleep 0.1; done; ${processesNamed(name)}`;
 const httpd = 'exec httpd -f -p 8080';
@@ -26,7 +26,7 @@ const resolvConf = 'cat /etc/resolv.conf';
 const isUp = "ip -4 -o addr show | awk '{ print $2 }' | tr '\\n' ' '";
 const sysctl = (name: string): string => `cat /proc/sys/${name.replaceAll('.', '/')}`;
 
-/** Own network, processes and names of a pod, and those of the node. */
+/** Network, processes and host names that are a pod's own, and those of the node. */
 export const namespaces: FactGroup = {
   title: 'namespaces, names and sysctls',
   pods: () => [
@@ -42,7 +42,7 @@ export const namespaces: FactGroup = {
         ],
         securityContext: {
           sysctls: [
-            // Slashes are another way to write it.
+            // The same setting, written with slashes.
             { name: 'net/ipv4/ip_unprivileged_port_start', value: '80' },
             { name: 'kernel.shm_rmid_forced', value: '1' },
             { name: 'net.core.somaxconn', value: '77' },

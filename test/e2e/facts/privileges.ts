@@ -13,7 +13,7 @@ const container = (name: string, securityContext: SecurityContext): Container =>
 const chown = 1n << 0n;
 const netAdmin = 1n << 12n;
 const sysAdmin = 1n << 21n;
-/** What runtimes give to every container: CHOWN to AUDIT_WRITE and SETFCAP, 14 of them. */
+/** What runtimes give to every container: 14 capabilities, CHOWN to AUDIT_WRITE plus SETFCAP. */
 const ofEveryContainer = 0xa80425fbn;
 
 const sets = ['CapEff', 'CapPrm', 'CapBnd', 'CapInh', 'CapAmb'] as const;
@@ -34,14 +34,14 @@ const status = (field: string, is: string): readonly [string, string] => [
 
 const unconfined: Facts = { 'no system call is filtered': status('Seccomp', '0') };
 
-/** The file that the profile of the container `own-profile` is in. */
+/** The file with the profile of the container `own-profile`. */
 export const seccompProfileName = 'profiles/no-mkdir.json';
 export const seccompProfile = {
   defaultAction: 'SCMP_ACT_ALLOW',
   syscalls: [{ names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO', errnoRet: 13 }],
 };
 
-/** What a container may do. The node has --seccomp-default. */
+/** What a container is permitted to do. The node has --seccomp-default. */
 export const privileges: FactGroup = {
   title: 'capabilities, privileges, seccomp and protected paths',
   pods: (machine) => [
@@ -102,12 +102,12 @@ export const privileges: FactGroup = {
   ],
 };
 
-/** What the node hides of a machine that has it. */
+/** Paths that the node hides from containers, if the machine has them. */
 const masked = ['acpi', 'kcore', 'keys', 'timer_list', 'scsi'].map((name) => `/proc/${name}`).concat('/sys/firmware');
-/** What of a machine only a privileged container can write. */
+/** Paths of the machine that only a privileged container can write to. */
 const readOnly = ['bus', 'fs', 'irq', 'sys'].map((name) => `/proc/${name}`).concat('/sys');
 
-/** On some machines a folder of them is empty anyway. */
+/** On some machines, a folder of these is empty anyway. */
 const isThere = (path: string): boolean =>
   existsSync(path) && !(statSync(path).isDirectory() && readdirSync(path).length === 0);
 const lines = (paths: readonly string[], word: string): string => paths.map((path) => `${path} ${word}`).join('\n');
@@ -148,7 +148,7 @@ const protectedPaths: Facts = {
 };
 
 function privilegedFacts({ capabilities: all }: FactMachine): Facts {
-  // A console is made for each container that has one.
+  // Each container that has a console gets its own console device.
   const devices = readdirSync('/dev', { withFileTypes: true }).filter((entry) => entry.isCharacterDevice());
   const names = devices.map(({ name }) => name).filter((name) => name !== 'console');
   return {

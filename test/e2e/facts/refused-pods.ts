@@ -3,10 +3,10 @@ import { makePod, serve, shell } from '../manifests.ts';
 import { namedUserImage, numericUserImage } from './fact-images.ts';
 import type { FactMachine } from './fact-machine.ts';
 
-/** A pod whose one container the node or its runtime does not start. */
+/** A pod with one container that the node or its runtime does not start. */
 interface RefusedPod {
   readonly pod: object;
-  /** Why it waits, and for how much of the message there is only one way to say it. */
+  /** Why it waits, and the part of the message that has only one possible wording. */
   readonly reason: string;
   readonly message: string;
 }

@@ -5,7 +5,9 @@ import type { FactGroup, Facts } from './fact-pods.ts';
 
 const mebibyte = 1024 ** 2;
 
-/** A setting of a container's own cgroup: file and value by cgroup version; a controller that is missing has none. */
+/**
+ * A setting in a container's own cgroup: file and value by cgroup version. If the controller is missing, there is none.
+ */
 function setting(
   { cgroupVersion, controllers }: FactMachine,
   controller: CgroupController,
@@ -39,7 +41,7 @@ function limits(machine: FactMachine, wanted: { shares: number; quota: number; m
   };
 }
 
-/** Without CAP_SYS_RESOURCE nobody gets a score below that of the node, which is then left alone. */
+/** Without CAP_SYS_RESOURCE, no process gets a score below the node's, which is then left unchanged. */
 function oomScore({ capabilities, oomScoreAdj }: FactMachine, wanted: number): Facts {
   const capSysResource = 1n << 24n;
   const canLower = (capabilities & capSysResource) !== 0n;
@@ -51,7 +53,7 @@ function oomScore({ capabilities, oomScoreAdj }: FactMachine, wanted: number): F
   };
 }
 
-/** Starts processes until no more can be, and ends them: what the shell says then. */
+/** Starts processes until it cannot start more, then ends them. Prints what the shell says then. */
 const fillProcesses = `(
   trap 'kill -9 $pids' EXIT
   for i in $(seq 120); do sleep 300 > /dev/null & pids="$pids $!"; done
@@ -60,7 +62,7 @@ const fillProcesses = `(
 const guaranteed = { limits: { cpu: '500m', memory: '64Mi' } };
 const burstable = { requests: { cpu: '100m', memory: '32Mi' }, limits: { memory: '128Mi' } };
 
-/** What containers may use. */
+/** The resources that containers may use. */
 export const resources: FactGroup = {
   title: 'resources',
   pods: (machine) => [

@@ -7,7 +7,7 @@ const volumeMounts = [{ name: 'disk', mountPath: '/disk' }];
 
 const ids = 'echo $(id -u) $(id -g) groups $(id -G | tr " " "\\n" | sort -n)';
 
-/** Who a container is, by what its pod, itself or its image say. */
+/** Which user a container runs as, according to its pod, itself or its image. */
 export const users: FactGroup = {
   title: 'users and groups',
   pods: () => [

@@ -5,7 +5,7 @@ import type { FactMachine } from './fact-machine.ts';
 import type { FactGroup, FactPod, Facts } from './fact-pods.ts';
 
 const mode = (path: string): string => `stat -L -c '%a %u %g' ${path}`;
-/** The first option of a mount, and how it passes other mounts on. */
+/** The first option of a mount, and its propagation. */
 const mounted = (path: string): string =>
   `awk '$5 == "${path}" { print substr($6, 1, 2), ($7 ~ /:/ ? substr($7, 1, index($7, ":") - 1) : "private") }' /proc/self/mountinfo`;
 
@@ -15,7 +15,7 @@ const limitOf = (path: string, resource: string, divisor: string) => ({
   resourceFieldRef: { containerName: 'app', resource, divisor },
 });
 
-/** Volumes whose content the node makes. */
+/** Volumes whose content the node creates. */
 const contents: readonly Volume[] = [
   { name: 'config', configMap: { name: 'colors', defaultMode: 0o640 } },
   { name: 'some', configMap: { name: 'colors', items: [{ key: 'sky', path: 'deep/inside', mode: 0o400 }] } },
@@ -156,7 +156,7 @@ export const volumes: FactGroup = {
   ],
 };
 
-/** Mounts made in one container and seen in the others, in a folder of the machine and in one of the pod. */
+/** Mounts created in one container and visible in the others, in a folder of the machine and in one of the pod. */
 function propagationPod(hostFolder: string): FactPod {
   const folders: readonly Volume[] = [
     { name: 'shared', hostPath: { path: `${hostFolder}/shared` } },
@@ -195,7 +195,7 @@ function propagationPod(hostFolder: string): FactPod {
   };
 }
 
-/** Since 2.1 containerd mounts images. */
+/** containerd mounts images since 2.1. */
 function imagePods({ containerd: [major, minor] }: FactMachine): FactPod[] {
   if (major < 2 || (major === 2 && minor === 0)) return [];
   const volume = { name: 'model', image: { reference: dataImage } };

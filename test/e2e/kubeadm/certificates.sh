@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what the static pods of kubeadm mount: one authority, a certificate under the names of all, and that of the API
-# server for the kubelet, which has no organization since kubeadm 1.36.
+# Creates what kubeadm's static pods mount: one authority, a certificate under everybody's file name, and the API
+# server's client certificate for the kubelet, which has no organization since kubeadm 1.36.
 set -e
 umask 077
 pki=/etc/kubernetes/pki

@@ -7,15 +7,13 @@ import type { Agent } from '../agent.ts';
 import { cgroupFolders, findLeftovers } from '../leftovers.ts';
 import type { NetworkNamespace } from '../network-namespace.ts';
 
-/**
- * All that there is of a running agent and of its pods on this machine; without pods it is the same again and again.
- */
+/** Everything that exists of a running agent and its pods on this machine. Without pods, it is always the same. */
 export type NodeRemains = Record<string, string[]>;
 
 interface Node {
   agent: Agent;
   namespace: NetworkNamespace;
-  /** Every sandbox that was seen in the rounds: others on this machine have some, too. */
+  /** Every sandbox seen in the rounds. Other agents on this machine have sandboxes, too. */
   sandboxIDs: ReadonlySet<string>;
   /** Their network namespaces. */
   networkNamespaces: ReadonlySet<string>;
@@ -28,7 +26,7 @@ export async function nodeRemains({ agent, namespace, sandboxIDs, networkNamespa
     const { stdout } = await execa('ctr', [...address, ...words], { env: agent.environment });
     return stdout.split('\n').filter((line) => line !== '');
   };
-  // containerd removes snapshots and contents when it has time; the end of a lease makes it do so now.
+  // containerd removes snapshots and contents when it has time. Deleting a lease makes it do so now.
   await ctr('leases', 'create', '--id', 'rounds');
   await ctr('leases', 'delete', '--sync', 'rounds');
   const isOurs = (name: string): boolean => [...sandboxIDs].some((id) => name.includes(id));
@@ -37,7 +35,7 @@ export async function nodeRemains({ agent, namespace, sandboxIDs, networkNamespa
   return {
     mounts: leftovers.mounts.sort(),
     shims: leftovers.processes.filter((line) => line.includes('containerd-shim')),
-    // Those of the QoS classes come with the first pod of the class, and stay.
+    // The cgroups of the QoS classes are created with the first pod of the class, and stay.
     cgroups: (await cgroupFolders(cgroupRoot)).filter((path) => !/\/kubepods(\/besteffort|\/burstable)?$/.test(path)),
     podFolders: leftovers.podFolders,
     logFolders: await list(podLogsDir),
@@ -57,7 +55,7 @@ export async function nodeRemains({ agent, namespace, sandboxIDs, networkNamespa
   };
 }
 
-/** Addresses that CNI has given away: a file each, which names the sandbox. */
+/** Returns the addresses that CNI has assigned. Each has a file that names its sandbox. */
 async function leasesOf(folder: string, isOurs: (text: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   for (const network of await list(folder)) {
@@ -69,8 +67,8 @@ async function leasesOf(folder: string, isOurs: (text: string) => boolean): Prom
 }
 
 /**
- * Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to
- * stay. A lock is a link with a number that goes up.
+ * Returns every path in a node's folder except the content of its image layers and the histories of pods, which are
+ * meant to stay. A lock is a link whose number increases.
  */
 async function filesOf(rootDir: string): Promise<string[]> {
   const entries = await readdir(rootDir, { recursive: true, withFileTypes: true });

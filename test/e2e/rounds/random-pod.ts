@@ -2,15 +2,18 @@ import type { Container, PodSpec, Volume } from '../../../src/api/types.ts';
 import type { SeededRandom } from '../../builders/seeded-random.ts';
 import { makePod, serve, shell } from '../manifests.ts';
 
-/** What random pods are made of besides chance. */
+/** What random pods use that is not random. */
 export interface PodSurroundings {
-  /** Ports of the node that each pod has for itself, one for each. */
+  /** A node port reserved for this pod. */
   readonly hostPort: number;
-  /** A folder of the machine that they may mount. */
+  /** A folder of the machine that pods may mount. */
   readonly hostFolder: string;
 }
 
-/** A pod of any shape that there is, which need not ever be ready. ConfigMap and Secret `shared` stand beside it. */
+/**
+ * Returns a pod of any possible shape, which may never become ready. A ConfigMap and a Secret named `shared` exist next
+ * to it.
+ */
 export function randomPod(name: string, random: SeededRandom, { hostPort, hostFolder }: PodSurroundings): object {
   const volumes = random.times(0, 4, (index) => ({ name: `volume-${index}`, ...randomVolume(random, hostFolder) }));
   const hostNetwork = random.chance(0.4);
@@ -48,14 +51,12 @@ function randomVolume(random: SeededRandom, hostFolder: string): Omit<Volume, 'n
     { secret: { secretName: 'shared' } },
     { downwardAPI: { items: [item] } },
     { projected: { sources: [{ configMap: { name: 'shared' } }, { downwardAPI: { items: [item] } }] } },
-    // One that never comes.
+    // One that never appears.
     { configMap: { name: 'nobody-declares-it', optional: random.chance(0.7) } },
   ]);
 }
 
-/**
- * What the containers do: most serve, some end, some will not end when they are told to, some crash again and again.
- */
+/** What the containers do: most serve, some exit, some ignore the request to stop, some crash again and again. */
 const scripts = [serve, serve, serve, 'sleep 0.3', 'exit 3', 'trap "" TERM; while :; do sleep 1; done'] as const;
 
 function randomContainer(

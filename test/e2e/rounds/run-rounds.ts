@@ -6,7 +6,7 @@ import type { Agent } from '../agent.ts';
 import { untilGone } from '../until-gone.ts';
 import { randomPod } from './random-pod.ts';
 
-/** What was seen in the runtime while the rounds went on. */
+/** What was seen in the runtime during the rounds. */
 export interface SeenInRounds {
   readonly sandboxIDs: Set<string>;
   readonly networkNamespaces: Set<string>;
@@ -17,7 +17,7 @@ interface Rounds {
   seed: number;
   rounds: number;
   hostFolder: string;
-  /** Is told of every round. */
+  /** Called with a line for each round. */
   say: (line: string) => void;
 }
 
@@ -25,8 +25,8 @@ const podNames = ['red', 'green', 'blue', 'black', 'white', 'grey'] as const;
 const firstHostPort = 20_000;
 
 /**
- * Creates, changes and removes pods as a seed wants it, often before the one before has come or gone, and now and then
- * kills the agent; then removes all. Resolves when nothing of a pod is there for the agent to do.
+ * Creates, changes and removes pods as a seed decides, often before the previous one has started or stopped, and
+ * sometimes kills the agent. Then removes all pods. Resolves when the agent has nothing left to do for any pod.
  */
 export async function runRounds({ agent, seed, rounds, hostFolder, say }: Rounds): Promise<SeenInRounds> {
   const random = new SeededRandom(seed);
@@ -61,8 +61,8 @@ export async function runRounds({ agent, seed, rounds, hostFolder, say }: Rounds
 }
 
 /**
- * Until there are pods of these names and no others, and each was worked at: not that they run. There may be two of a
- * name: one that changed to an image that cannot be had lets the one before it run on.
+ * Waits until exactly the pods with these names exist and each was synced, but not until they run. Two pods may have
+ * the same name: if one is changed to an image that cannot be pulled, its previous revision keeps running.
  */
 async function untilTakenUp(agent: Agent, declared: ReadonlySet<string>): Promise<void> {
   await agent.until(({ pods }) => {
@@ -72,7 +72,7 @@ async function untilTakenUp(agent: Agent, declared: ReadonlySet<string>): Promis
   });
 }
 
-/** Remembers the sandboxes, and their network namespaces as CNI wrote them down. */
+/** Records the sandboxes, and their network namespaces as CNI stored them. */
 async function look(agent: Agent, { sandboxIDs, networkNamespaces }: SeenInRounds): Promise<void> {
   const connection = await agent.connect();
   const { items } = await connection.runtime.listPodSandbox({});
