@@ -6,9 +6,7 @@ import { jobManifest } from './bench-pod.ts';
 import { measureFloorOfJob } from './floor.ts';
 import type { Stage } from './stage.ts';
 
-/**
- * Measures a job that does nothing, and the part of it that is not the runtime: the time of a Node that does nothing.
- */
+/** Measures a job that does nothing. For comparison, also measures the bare runtime and a Node that does nothing. */
 export async function measureRunOnce(stage: Stage, figures: Figures, runs: number): Promise<void> {
   const quantity = { what: 'run-once --rm of a job that does nothing', unit: 'ms' } as const;
   const root = await stage.newFolder();

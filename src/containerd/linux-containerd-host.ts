@@ -14,7 +14,7 @@ import { searchFolders } from './find-containerd.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
-/** Moves a new containerd to where it belongs (cgroup, OOM score) before it has children. Never rejects. */
+/** Moves a new containerd into its own scope before it has children. Never rejects. */
 export type PlaceProcess = (process: ProcessIdentity) => Promise<void>;
 
 /** Starts and finds the containerd of these paths on this machine. */

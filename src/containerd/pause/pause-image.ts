@@ -1,7 +1,7 @@
 import { UserError } from '../../errors.ts';
 import { ociArchive } from './oci-archive.ts';
 
-/** The pause program of each architecture in base64, built by ./rebuild from pause-<architecture>.s. */
+/** The pause program of each architecture in base64, made by ./rebuild from pause-<architecture>.s. */
 export const pausePrograms = {
   amd64:
     'f0VMRgIBAQAAAAAAAAAAAAIAPgABAAAAoABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAA8AAAAAAAAADwAAAAAAAAAAAQAAAAAAAAAQAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQAAAAAAAALgNAAAAvxEAAABIjTXH////MdJBuggAAAAPBbgOAAAAMf9IjTXP////DwW4gAAAAEiNPcH///8x9jHSQboIAAAADwWFwHjkuOcAAAAx/w8F',

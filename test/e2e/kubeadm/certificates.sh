@@ -1,6 +1,6 @@
 #!/bin/sh
-# Creates what kubeadm's static pods mount: one authority, a certificate under everybody's file name, and the API
-# server's client certificate for the kubelet, which has no organization since kubeadm 1.36.
+# Creates what kubeadm's static pods mount: one authority, one certificate under the file names of all components, and
+# the API server's client certificate for the kubelet, which has no organization since kubeadm 1.36.
 set -e
 umask 077
 pki=/etc/kubernetes/pki
