@@ -15,7 +15,7 @@ interface Deps {
   logger: Pick<Logger, 'warn'>;
 }
 
-/** New texts by file name; null for a file to delete. */
+/** New contents by file name; null to delete a file. */
 export type FolderChange = ReadonlyMap<string, string | null>;
 
 /** A file of the folder. */
@@ -31,23 +31,27 @@ const maxFileBytes = 64 * 1024 * 1024;
 
 const hidden = '..';
 
-/** Path of the folder of applied manifests. */
+/** Returns the folder of applied manifests. */
 export function appliedFolder(rootDir: string): string {
   return join(rootDir, 'applied');
 }
 
 /**
- * The files of applied manifests, readable by root alone.
+ * The files of applied manifests, which only root can read.
  *
- * INVARIANTS: a change of several files is done or was never asked: it is written to a journal first, and carried out
- * again by the next `open` or `change` after a crash. A file is replaced atomically. One process changes at a time.
+ * INVARIANTS: a change of several files is applied completely or not at all. It is written to a journal first, and
+ * after a crash the next `open` or `change` applies it again. A file is replaced atomically. One process at a time
+ * makes changes.
  */
 export class AppliedFolder {
   readonly path: string;
   /** Outside the folder, because the file source follows it. */
   private readonly journal: string;
   private readonly lock: string;
-  /** Requests to this process, first in, first out. So only other processes contend for the lock on disk. */
+  /**
+   * Queues the requests to this process, first in, first out, so that only other processes contend for the lock on
+   * disk.
+   */
   private readonly turns = new Semaphore(1);
 
   constructor(private readonly deps: Deps) {
@@ -57,13 +61,13 @@ export class AppliedFolder {
     this.lock = join(state, 'applied.lock');
   }
 
-  /** Makes the folder, and carries out a change that a crash cut short. Rejects with the error of the file system. */
+  /** Creates the folder, and completes a change that a crash interrupted. Rejects with the file system's error. */
   open(): Promise<void> {
     return this.withLock(() => Promise.resolve());
   }
 
   /**
-   * Runs `work` while nobody else changes the folder. Rejects with the error of the file system, and with the signal's
+   * Runs `work` while nobody else changes the folder. Rejects with the file system's error, and with the signal's
    * reason if it is aborted before the work begins.
    */
   withLock<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -77,12 +81,12 @@ export class AppliedFolder {
     }, signal);
   }
 
-  /** The text of a file. Returns undefined if it is missing. Rejects with the error of the file system. */
+  /** Reads a file. Resolves with undefined if it is missing. Rejects with the file system's error. */
   async read(name: string): Promise<string | undefined> {
     return readText(join(this.path, name));
   }
 
-  /** All files, in the order of their names. Rejects with the error of the file system. */
+  /** Reads all files, ordered by name. Rejects with the file system's error. */
   async readAll(): Promise<KeptText[]> {
     const kept: KeptText[] = [];
     for (const name of (await readdir(this.path)).toSorted()) {
@@ -94,10 +98,10 @@ export class AppliedFolder {
     return kept;
   }
 
-  /** Carries out a change, within `withLock`. Rejects with the error of the file system. */
+  /** Applies a change. Call it within `withLock`. Rejects with the file system's error. */
   async change(files: FolderChange): Promise<void> {
     if (files.size === 0) return;
-    // One file is atomic by itself.
+    // Changing one file is atomic anyway.
     if (files.size > 1) {
       await replaceFile(this.journal, Buffer.from(JSON.stringify([...files])));
       await syncFolder(dirname(this.journal));
@@ -114,7 +118,7 @@ export class AppliedFolder {
     await rm(this.journal, { force: true });
   }
 
-  /** Under a name that the file source does not report until the file is complete. */
+  /** Writes under a name that the file source ignores, until the file is complete. */
   private async replace(name: string, text: string): Promise<void> {
     const unnamed = join(this.path, `${hidden}${name}`);
     await replaceFile(unnamed, Buffer.from(text));
@@ -137,19 +141,19 @@ export class AppliedFolder {
     await rename(this.journal, `${this.journal}.malformed`);
   }
 
-  /** Removes what a crash during a write left. */
+  /** Removes what a crash during a write left behind. */
   private async removeRemains(): Promise<void> {
     for (const name of await readdir(this.path))
       if (name.startsWith(hidden)) await rm(join(this.path, name), { force: true });
   }
 }
 
-/** Returns undefined if there is no file. */
+/** Resolves with undefined if the file does not exist. */
 async function readText(path: string): Promise<string | undefined> {
   return (await ifPresent(readRegularFile(path, maxFileBytes)))?.toString('utf8');
 }
 
-/** Returns undefined if the text is no journal. */
+/** Returns undefined if the text is not a journal. */
 function parsedJournal(text: string): FolderChange | undefined {
   try {
     const entries = JSON.parse(text) as unknown;

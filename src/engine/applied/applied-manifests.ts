@@ -30,16 +30,16 @@ interface Deps extends StaticPodNode {
 }
 
 interface ChangeOptions {
-  /** The file or URL that declares an object now, by `claimedKeys`. Returns undefined if none does. */
+  /** Returns the file or URL that declares an object now, found by its `claimedKeys`. Undefined if none does. */
   declarerOf: (key: string) => string | undefined;
-  /** True: nothing changes. */
+  /** If true, nothing changes. */
   dryRun?: boolean | undefined;
   /** Aborted when nobody waits for the answer. A change that has not begun is dropped. */
   signal?: AbortSignal | undefined;
 }
 
 interface ApplyOptions extends ChangeOptions {
-  /** Of objects that name none. */
+  /** The namespace of objects that do not set one. */
   namespace?: string | undefined;
 }
 
@@ -47,8 +47,8 @@ interface ApplyOptions extends ChangeOptions {
 const requestOrigin = '<request>';
 
 /**
- * The manifests that operators applied, one object a file in `<root-dir>/applied/`. The file source reads them.
- * Rejects with a `RequestRefused` for a request that cannot be carried out, and with the error of the file system.
+ * The manifests that operators applied, one object per file in `<root-dir>/applied/`. The file source reads them.
+ * Methods reject with a `RequestRefused` if a request is refused, and with the file system's error.
  */
 export class AppliedManifests {
   private readonly folder: AppliedFolder;
@@ -57,12 +57,12 @@ export class AppliedManifests {
     this.folder = new AppliedFolder(deps);
   }
 
-  /** Carries out a change that a crash cut short. */
+  /** Completes a change that a crash interrupted. */
   open(): Promise<void> {
     return this.folder.open();
   }
 
-  /** Adds and replaces all objects of a manifest text, or none. */
+  /** Adds or replaces all objects of a manifest, or none of them. */
   async apply(bytes: Uint8Array, { namespace, declarerOf, dryRun, signal }: ApplyOptions): Promise<AppliedResult[]> {
     refuseBroken(bytes, this.deps);
     const objects = objectTexts(bytes, requestOrigin, namespace);
@@ -82,7 +82,7 @@ export class AppliedManifests {
     }, signal);
   }
 
-  /** Deletes an applied object. A pod may have its name on the node. */
+  /** Deletes an applied object. A pod may also be given by its name on the node. */
   async delete(object: AppliedObject, { declarerOf, dryRun, signal }: ChangeOptions): Promise<AppliedResult> {
     return this.folder.withLock(async () => {
       for (const meant of this.meanings(object)) {
@@ -95,7 +95,7 @@ export class AppliedManifests {
     }, signal);
   }
 
-  /** All applied objects, in the order of their files. Omits files that were damaged, which their source reports. */
+  /** Lists all applied objects, in the order of their files. Omits damaged files, which the file source reports. */
   async list(): Promise<KeptObject[]> {
     const files = await this.folder.withLock(() => this.folder.readAll());
     return files.flatMap(({ path: file, text, modifiedAt }) => {
@@ -111,7 +111,7 @@ export class AppliedManifests {
     return [object, ...(isOnNode ? [{ ...object, name: object.name.slice(0, -suffix.length) }] : [])];
   }
 
-  /** Keys of the pod that a pod or workload of this name declares. */
+  /** Returns the keys of the pod that a pod or workload of this name declares. */
   private podKeys(full: string): string[] {
     const suffix = `-${this.deps.nodeName.toLowerCase()}`;
     return [full, `${full}-0`].flatMap((name) => [`Pod/${name}`, `Pod/${name}${suffix}`]);
@@ -139,7 +139,7 @@ export class AppliedManifests {
   }
 
   /**
-   * Throws for an object that differs from the immutable one with its name. Pods would get it only after the next
+   * Throws if an object would change an immutable one of the same name. Pods would get it only after the agent's next
    * start. kubernetes: pkg/apis/core/validation ValidateConfigMapUpdate, ValidateSecretUpdate
    */
   private refuseImmutable(before: string, object: ObjectText): void {
@@ -155,7 +155,7 @@ export class AppliedManifests {
     throw new RequestRefused('conflict', message, 'Delete the object first, or give the new one another name.');
   }
 
-  /** Throws for an object that another file or URL declares. */
+  /** Throws if another file or URL declares the object. */
   private refuseForeign(object: ObjectText, declarerOf: ChangeOptions['declarerOf']): void {
     const path = join(this.folder.path, appliedFileName(object));
     if (object.name === '') throw new RequestRefused('invalid', `a ${object.kind} has no name`, 'Set metadata.name.');
@@ -181,12 +181,12 @@ function refuseBroken(bytes: Uint8Array, deps: Deps): void {
   throw new RequestRefused('invalid', `${problemText(problem, deps.clock.now())}${more}`, hint);
 }
 
-/** Pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */
+/** Puts pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */
 function sortedForPods(objects: readonly ObjectText[]): ObjectText[] {
   const isRead = ({ kind }: ObjectText): boolean => isConfigKind(kind);
   return [...objects.filter(isRead), ...objects.filter((object) => !isRead(object))];
 }
 
-/** True for objects that pods refer to, or that name them. Others are pods and workloads. */
+/** True for kinds that pods refer to, or that refer to pods. All others are pods and workloads. */
 const isConfigKind = (kind: string): boolean =>
   /^(ConfigMap|Secret|Service|CSIDriver|Persistent.*|.*Class)$/.test(kind);

@@ -15,7 +15,7 @@ export interface KeptObject extends AppliedObject {
   file: string;
   /** Milliseconds since the epoch. */
   modifiedAt: number;
-  /** Of the file, in hexadecimal digits. It differs after each change of the object. */
+  /** SHA-256 of the file, in hex. It changes with each change of the object. */
   sha256: string;
 }
 
@@ -24,10 +24,10 @@ export interface AppliedResult extends AppliedObject {
   result: 'created' | 'configured' | 'unchanged' | 'deleted';
 }
 
-/** Longest name that a file is named for. The name of a file has 255 bytes. */
+/** A longer name is hashed, because a file name has at most 255 bytes. */
 const maxNameLength = 120;
 
-/** Name of the file of an object. Names that a file system cannot take are hashed. */
+/** Returns the name of an object's file. Hashes names that are not valid in a file system. */
 export function appliedFileName({ kind, namespace, name }: AppliedObject): string {
   const parts = [namespace, name].map((part) => (isPlain(part) ? part : `_${hashOf(part)}`));
   return `${[kind.toLowerCase(), ...parts].join('.')}.json`;
@@ -36,12 +36,12 @@ export function appliedFileName({ kind, namespace, name }: AppliedObject): strin
 const isPlain = (text: string): boolean => text.length <= maxNameLength && /^[a-z0-9.-]*$/.test(text);
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
-/** As by kubectl: `pod/web`, `deployment.apps/web`. */
+/** Returns the name as kubectl prints it: `pod/web`, `deployment.apps/web`. */
 export function appliedName({ kind, name }: Pick<AppliedObject, 'kind' | 'name'>): string {
   return `${resourceName(kind)}/${name}`;
 }
 
-/** As by kubectl: `pod`, `deployment.apps`. */
+/** Returns the resource as kubectl prints it: `pod`, `deployment.apps`. */
 export function resourceName(kind: SupportedKind): string {
   const [group = '', version] = supportedKinds[kind].split('/');
   return `${kind.toLowerCase()}${version === undefined ? '' : `.${group}`}`;
@@ -62,7 +62,7 @@ const shortNames: Readonly<Record<string, SupportedKind>> = {
   svc: 'Service',
 };
 
-/** The kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if it means none. */
+/** Returns the kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if none. */
 export function kindMeant(word: string): SupportedKind | undefined {
   const plain = word.toLowerCase().split('.')[0] ?? '';
   if (Object.hasOwn(shortNames, plain)) return shortNames[plain];
@@ -72,8 +72,9 @@ export function kindMeant(word: string): SupportedKind | undefined {
 }
 
 /**
- * The object that the name of a pod means if its namespace looks like a kind: `deployment/web` for `deploymnt/web`.
- * Returns undefined for any other name. No namespace is read as a misspelt `pod`, because many are called `prod`.
+ * Returns the object that a pod's name probably means if its namespace looks like a kind: `deployment/web` for
+ * `deploymnt/web`. Returns undefined for any other name. Never guesses `pod`, because many namespaces are called
+ * `prod`.
  */
 export function misspeltKind({ kind, namespace, name }: AppliedObject): string | undefined {
   if (kind !== 'Pod') return undefined;
@@ -81,7 +82,7 @@ export function misspeltKind({ kind, namespace, name }: AppliedObject): string |
   return meant === undefined || meant === 'Pod' ? undefined : `${meant.toLowerCase()}/${name}`;
 }
 
-/** The object in the text of an applied manifest. Returns undefined if the text was damaged. */
+/** Returns the object in the text of an applied manifest. Returns undefined if the text was damaged. */
 export function objectOfText(text: string): AppliedObject | undefined {
   try {
     const { kind, metadata } = JSON.parse(text) as { kind: string; metadata: { namespace?: string; name: string } };
@@ -92,7 +93,7 @@ export function objectOfText(text: string): AppliedObject | undefined {
   }
 }
 
-/** The object that a request names. Its namespace is ignored for a kind without namespaces. */
+/** Returns the object that a request names. Ignores the namespace if the kind has none. */
 export function appliedObject(kind: SupportedKind, namespace: string, name: string): AppliedObject {
   return { kind, namespace: isNamespaced(kind) ? namespace : '', name };
 }

@@ -4,8 +4,8 @@ import { readLastGood } from '../config/last-good/last-good-manifests.ts';
 import { loadManifest } from '../config/load-manifest.ts';
 
 /**
- * Where objects are declared by files and URLs, as the last agent read them, by `claimedKeys`. For commands without an
- * agent.
+ * Returns by `claimedKeys` the file or URL that declares each object, as the last agent read them. For commands that
+ * run without an agent.
  */
 export async function declaredBefore(rootDir: string, node: StaticPodNode): Promise<ReadonlyMap<string, string>> {
   const others = (await readLastGood(rootDir)).filter(({ source }) => source !== 'applied');

@@ -10,25 +10,25 @@ interface Bounds {
   maxOutputBytes: number;
   /** The message for a longer output. */
   tooLong: string;
-  /** Variables besides those of this process. */
+  /** Environment variables in addition to those of this process. */
   env?: Readonly<Record<string, string>>;
-  /** Standard input. Without it, the program has none. */
+  /** Text for standard input. If absent, the program has no standard input. */
   input?: string;
-  /** True for errors with the end of standard error. It is dropped otherwise, because it may contain a secret. */
+  /** True if errors quote the end of standard error. Otherwise it is dropped, because it may contain a secret. */
   quotesErrors?: boolean;
-  /** Kills the program at once when it is aborted. */
+  /** Aborting it kills the program at once. */
   signal?: AbortSignal;
 }
 
 const maxErrorBytes = 4096;
 
 /**
- * Runs a program. Resolves with its standard output. Rejects if it cannot run, fails, prints too much or takes too
- * long. Then it is killed with all its child processes.
+ * Runs a program. Resolves with its standard output. If the program cannot run, fails, prints too much or takes too
+ * long, it is killed with all its child processes, and this rejects.
  */
 export async function boundedOutput(program: string, words: readonly string[], bounds: Bounds): Promise<Buffer> {
   const { clock, timeoutMs, env, input, quotesErrors = false, signal } = bounds;
-  // A process group, so that it can be killed as a whole.
+  // Starts a process group, so that it can be killed as a whole.
   const child = spawn(program, words, {
     env: { ...process.env, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', quotesErrors ? 'pipe' : 'ignore'],
@@ -73,7 +73,7 @@ async function readBounded(stream: Output, { maxOutputBytes, tooLong }: Bounds):
   return output.drain();
 }
 
-/** The last lines of a stream. */
+/** Resolves with the last lines of a stream. */
 async function readEnd(stream: Output): Promise<string> {
   let end = Buffer.alloc(0);
   for await (const chunk of stream ?? []) end = Buffer.concat([end, chunk]).subarray(-maxErrorBytes);

@@ -9,7 +9,7 @@ interface CheckpointedContainer {
 }
 
 /**
- * Has `write` write the archive of a container into a new file of `<root-dir>/checkpoints`, which root alone can read.
+ * Calls `write` to write a container's archive into a new file in `<root-dir>/checkpoints` that only root can read.
  * Resolves with its path. kubelet: kubelet.go CheckpointContainer
  */
 export async function writeCheckpoint(
@@ -21,7 +21,7 @@ export async function writeCheckpoint(
   const path = join(folder, `checkpoint-${podName}_${namespace}-${container}-${time}.tar`);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await write(path);
-  // It is missing if the runtime has another root folder than this program.
+  // It is missing if the runtime has a different root folder than this program.
   await ifPresent(chmod(path, 0o600));
   return path;
 }

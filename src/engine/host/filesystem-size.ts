@@ -6,7 +6,7 @@ export interface FilesystemSize {
   availableBytes: bigint;
 }
 
-/** Size of the file system at a path, and its free space for users other than root. */
+/** Reads the size of the file system at a path, and its free space for users other than root. */
 export async function readFilesystemSize(path: string): Promise<FilesystemSize> {
   const { blocks, bavail, bsize } = await statfs(path, { bigint: true });
   return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };

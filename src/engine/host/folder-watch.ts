@@ -20,18 +20,18 @@ interface Deps {
   logger: Logger;
 }
 
-/** A folder under watch, or one that rests. */
+/** A folder that is watched, or whose watch is paused. */
 interface Watched {
-  /** Device and inode at the start of the watch, because another folder may replace it. Undefined: it rests. */
+  /** Device and inode when the watch began, because another folder may replace it. Undefined while paused. */
   identity: string | undefined;
-  /** Ends the watch, or the rest. */
+  /** Ends the watch or the pause. */
   close: () => void;
-  /** Since `sinceMs`; monotonic. */
+  /** Number of changes since `sinceMs`; monotonic. */
   changes: number;
   sinceMs: number;
 }
 
-/** With more changes a second the watch pauses, because chokidar lists the folder after each change. */
+/** If there are more changes per second, the watch pauses, because chokidar lists the folder after each change. */
 const maxChangesASecond = 250;
 const restMs = 1000;
 
@@ -43,8 +43,8 @@ export class FolderWatch {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Watches a folder. Every change after this resolved is reported. A missing folder is not watched. Returns true if a
-   * new watch began.
+   * Watches a folder. Once this has resolved, every change is reported. A missing folder is not watched. Resolves with
+   * true if a new watch began.
    */
   async add(folder: string): Promise<boolean> {
     const identity = await identityOf(folder);
@@ -52,7 +52,7 @@ export class FolderWatch {
     if (known !== undefined && (known.identity === undefined || known.identity === identity)) return false;
     this.drop(folder);
     if (identity === undefined) return false;
-    // chokidar watches the folder alone. The file source looks at the entries.
+    // chokidar watches only the folder. The file source checks the entries.
     const watcher = watch(folder, { ignored: (path) => path !== folder, ignoreInitial: true, atomic: false, depth: 0 });
     const close = (): void => void watcher.close();
     this.watched.set(folder, { identity, close, changes: 0, sinceMs: this.deps.clock.monotonic() });
@@ -61,7 +61,7 @@ export class FolderWatch {
     });
     watcher.on('error', (error) => {
       this.logFailure(folder, error);
-      // The next look at the folder tries again.
+      // The next check of the folder tries again.
       if (this.watched.get(folder)?.close === close) this.drop(folder);
     });
     try {
@@ -73,7 +73,7 @@ export class FolderWatch {
     return this.watched.has(folder);
   }
 
-  /** True if changes of the folder are reported, now or after a rest. */
+  /** True if changes of the folder are reported, now or after a pause. */
   isWatching(folder: string): boolean {
     return this.watched.has(folder);
   }
@@ -122,7 +122,7 @@ export class FolderWatch {
   }
 }
 
-/** Device and inode. Returns undefined if the folder is missing or cannot be looked at. */
+/** Device and inode. Returns undefined if the folder is missing or cannot be read. */
 async function identityOf(folder: string): Promise<string | undefined> {
   const stats = await stat(folder).catch(() => undefined);
   return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : undefined;

@@ -1,4 +1,4 @@
-/** Usage of a file system, or of a part of one. A figure that is not known is absent. */
+/** Usage of a file system, or of a part of one. Unknown values are absent. */
 export interface FsUsage {
   availableBytes?: number;
   capacityBytes?: number;

@@ -3,11 +3,11 @@ import { readMountInfo } from './mount-info.ts';
 export interface Mount {
   /** A real path. */
   mountPoint: string;
-  /** A mount or unmount below it also happens at every other place where it is mounted. */
+  /** True if a mount or unmount below it also happens everywhere else that it is mounted. */
   isShared: boolean;
 }
 
-/** All mounts as this process sees them, in the order of mounting. */
+/** Reads all mounts that this process sees, in the order of mounting. */
 export async function readMounts(): Promise<Mount[]> {
   const mountInfo = await readMountInfo();
   return mountInfo.split('\n').flatMap((line) => {
@@ -18,7 +18,7 @@ export async function readMounts(): Promise<Mount[]> {
   });
 }
 
-/** All mount points as this process sees them: real paths, in the order of mounting. */
+/** Reads all mount points that this process sees: real paths, in the order of mounting. */
 export async function readMountPoints(): Promise<string[]> {
   return (await readMounts()).map(({ mountPoint }) => mountPoint);
 }
@@ -28,7 +28,7 @@ function unescapeOctal(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_match, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** The mount point above or at a real path. */
+/** Returns the mount point at or above a real path. */
 export function mountPointOf(path: string, mountPoints: readonly string[]): string {
   const above = mountPoints.filter((mountPoint) => mountPoint === path || path.startsWith(`${mountPoint}/`));
   return above.reduce((longest, mountPoint) => (mountPoint.length > longest.length ? mountPoint : longest), '/');

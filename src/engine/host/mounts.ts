@@ -46,9 +46,9 @@ export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);
 }
 
-/** Time for a server to answer a mount. kubelet: the time limit of its mount operations, 2 min 3 s */
+/** How long a server may take to answer a mount. kubelet: the time limit of its mount operations, 2 min 3 s */
 const mountTimeoutMs = 123_000;
-/** `mount` prints nothing there. */
+/** More than `mount` ever prints. */
 const maxMountOutputBytes = 64 * 1024;
 
 interface MountRequest {
@@ -56,14 +56,14 @@ interface MountRequest {
   source: string;
   target: string;
   options: readonly string[];
-  /** Ends `mount`. */
+  /** Aborting it kills `mount`. */
   signal?: AbortSignal | undefined;
   timeoutMs?: number;
 }
 
 /**
- * Mounts a file system. Rejects with a `UserError` in the words of `mount`, or if it takes too long. Then `mount` and
- * its helpers are killed.
+ * Mounts a file system. Rejects with a `UserError` that has the message of `mount`. If it takes too long, kills `mount`
+ * and its helpers, and rejects.
  */
 export async function mountFileSystem(request: MountRequest): Promise<void> {
   const { type, source, target, options, signal, timeoutMs = mountTimeoutMs } = request;
@@ -85,8 +85,8 @@ export async function mountFileSystem(request: MountRequest): Promise<void> {
 }
 
 /**
- * Makes mounts below `path` visible in other mount namespaces. `path` becomes a mount of its own if the mount above it
- * is not shared. kubelet: kubelet.go setupDataDirs, for the whole root-dir
+ * Makes mounts below `path` visible in other mount namespaces. If the mount above `path` is not shared, `path` becomes
+ * a mount itself. kubelet: kubelet.go setupDataDirs, for the whole root-dir
  */
 export async function shareMountsBelow(path: string): Promise<void> {
   const real = await asTheKernelNames(path);
@@ -95,42 +95,43 @@ export async function shareMountsBelow(path: string): Promise<void> {
     real,
     mounts.map(({ mountPoint }) => mountPoint),
   );
-  // Of several mounts on one place only the last one is visible.
+  // If several mounts are on one path, only the last one is visible.
   if (mounts.findLast(({ mountPoint }) => mountPoint === above)?.isShared) return;
   if (above !== real) await run('mount', '--bind', real, real);
   await run('mount', '--make-shared', real);
 }
 
-/** Time for data to be written back, and for a server to answer. kubelet: pkg/volume/nfs/nfs.go unMountTimeout */
+/** How long writing data back and the answer of a server may take. kubelet: pkg/volume/nfs/nfs.go unMountTimeout */
 const unmountTimeoutMs = 60_000;
 
 /**
- * Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects if a mount is in use. A mount
- * that takes longer than `timeoutMs` is detached by force. Data that its server did not take are lost then.
+ * Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects if a mount is in use. If an
+ * unmount takes longer than `timeoutMs`, the mount is detached by force, and data that its server did not accept are
+ * lost.
  */
 export async function unmountTree(path: string, timeoutMs = unmountTimeoutMs): Promise<void> {
   const mounts = await mountsUnder(path);
   for (const [index, { mountPoint, isShared }] of mounts.entries()) {
-    // An unmount below a shared mount would also happen at the place that it was bound from.
+    // An unmount below a shared mount would also happen at the path that it was bound from.
     const hasOthers = mounts.slice(0, index).some((other) => isAtOrBelow(other.mountPoint, mountPoint));
-    // The kernel may ask the server of this mount, so a mount without others below it is left alone.
+    // The kernel may contact the server of this mount, so a mount without others below it is not touched.
     if (isShared && hasOthers) await run('mount', '--no-canonicalize', '--make-private', mountPoint);
   }
   for (const { mountPoint } of mounts) await unmount(mountPoint, timeoutMs);
 }
 
 async function unmount(mountPoint: string, timeoutMs: number): Promise<void> {
-  // Without the look at the path that `umount` takes first: a dead server would not answer it.
+  // The option keeps `umount` from reading the path first, which a dead server would not answer.
   if (await endsWithin(timeoutMs, 'umount', ['--no-canonicalize', mountPoint])) return;
   const isMounted = async () => (await readMounts()).some((mount) => mount.mountPoint === mountPoint);
-  // The kernel detaches a mount first, and writes its data back then.
+  // The kernel first detaches a mount and then writes its data back.
   if (!(await isMounted())) return;
   const byForce = ['--no-canonicalize', '--internal-only', '--force', '--lazy', mountPoint];
   if ((await endsWithin(timeoutMs, 'umount', byForce)) || !(await isMounted())) return;
   throw new Error(`unmounting ${mountPoint} took more than ${timeoutMs / 1000} s, by force as well`);
 }
 
-/** Mount points at or below `path`, deepest first, as the kernel names them. */
+/** Returns the mount points at or below `path`, deepest first, as the kernel names them. */
 export async function mountPointsUnder(path: string): Promise<string[]> {
   return (await mountsUnder(path)).map(({ mountPoint }) => mountPoint);
 }
@@ -143,15 +144,15 @@ async function mountsUnder(path: string): Promise<Mount[]> {
 
 const isAtOrBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** True if tmpfs of this kernel release has the option `noswap`: since Linux 6.4. */
+/** True if tmpfs has the option `noswap` in this kernel release: since Linux 6.4. */
 export function hasTmpfsNoswap(kernelRelease: string): boolean {
   const [major = 0, minor = 0] = kernelRelease.split('.').map(Number);
   return major > 6 || (major === 6 && minor >= 4);
 }
 
 /**
- * The real path of the parent folder, plus the last name. A link at the end is kept, because the link itself gets
- * deleted.
+ * Returns the real path of the parent folder plus the last name. Does not resolve a link at the end, because the link
+ * itself will be deleted.
  */
 async function asTheKernelNames(path: string): Promise<string> {
   const parent = await ifPresent(realpath(dirname(path)));
@@ -162,7 +163,7 @@ function mount(type: string, path: string, options: readonly string[]): Promise<
   return run('mount', '-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, path);
 }
 
-/** Loads execa with the first call, because most nodes never mount anything. */
+/** Loads execa on the first call, because most nodes never mount anything. */
 async function run(program: string, ...args: string[]): Promise<void> {
   const { execa } = await import('execa');
   const { failed, stderr, shortMessage } = await execa(program, args, { reject: false });
@@ -170,8 +171,8 @@ async function run(program: string, ...args: string[]): Promise<void> {
 }
 
 /**
- * Runs a program for at most this time. Returns false after it. The program is killed then, but not waited for, because
- * the kernel may keep it. Rejects if it fails.
+ * Runs a program for at most this time. If it takes longer, kills it without waiting for its exit, because the kernel
+ * may block that, and resolves with false. Rejects if it fails.
  */
 async function endsWithin(timeoutMs: number, program: string, args: readonly string[]): Promise<boolean> {
   const { execa } = await import('execa');

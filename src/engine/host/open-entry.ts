@@ -6,7 +6,7 @@ import { O_PATH } from '../../files/regular-file.ts';
 
 /**
  * A file, folder or other entry, held open by descriptor rather than by path. It stays the same entry when a container
- * renames or replaces it. Names are bytes, one character a byte. The caller closes it.
+ * renames or replaces it. Names are bytes, one character per byte. The caller must close it.
  */
 export class OpenEntry {
   private constructor(
@@ -27,17 +27,17 @@ export class OpenEntry {
     }
   }
 
-  /** A path to exactly this entry, for every process of the machine, until the entry is closed. */
+  /** Returns a path that leads every process of the machine to exactly this entry, until the entry is closed. */
   get path(): string {
     return `/proc/${process.pid}/fd/${this.handle.fd}`;
   }
 
-  /** The entry of this folder with that name. Rejects if it is a link, or this is no folder. */
+  /** Opens the entry with this name in this folder. Rejects if it is a link, or if this is not a folder. */
   openChild(name: string): Promise<OpenEntry> {
     return OpenEntry.open(this.at(name));
   }
 
-  /** Makes a folder in this one, with `mode` limited by the umask. Resolves with false if the name is taken. */
+  /** Creates a folder in this one, with `mode` limited by the umask. Resolves with false if the name exists. */
   async makeFolder(name: string, mode: number): Promise<boolean> {
     try {
       await mkdir(this.at(name), { mode });

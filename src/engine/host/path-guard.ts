@@ -4,7 +4,7 @@ import { withTimeout, TimeoutError } from '../../flow/with-timeout.ts';
 import { Semaphore } from '../../flow/semaphore.ts';
 import { mountPointOf } from './mount-points.ts';
 
-/** The file system of a path does not answer, such as that of a dead NFS server. */
+/** Thrown if the file system of a path does not answer, for example because its NFS server is dead. */
 export class HungPathError extends Error {
   override readonly name = 'HungPathError';
 
@@ -14,23 +14,23 @@ export class HungPathError extends Error {
 }
 
 interface Deps {
-  /** Places that may hang at a time. Each one holds a thread, and others need one too. */
+  /** How many places may hang at a time. Each one holds a thread, and other work needs threads too. */
   maxHung: number;
-  /** Called when the call that hung has returned. */
+  /** Called when a hung call has returned. */
   onBack?: (path: string) => void;
-  /** By default the system's clock, because the kernel has no other. */
+  /** Defaults to the system's clock. */
   clock?: Clock;
 }
 
-/** A call that takes longer hangs, even if it returns later. A disk that spins up takes less. */
+/** A call that takes longer counts as hung, even if it returns later. A disk spins up faster. */
 const patienceMs = 5000;
 
 /**
- * Work on paths that other machines or programs serve, and that may hang: NFS, FUSE.
+ * Runs work on paths that other machines or programs serve and that may hang: NFS, FUSE.
  *
- * INVARIANTS: a call that hangs holds one of Node's four threads until the kernel returns it. So one piece of work runs
- * at a time, and it makes one call at a time. A place of which a call hangs gets no other one: a place is a path, or
- * the mount above it. Once as many places hang as may, only those are tried that answered last.
+ * INVARIANTS: a hung call holds one of Node's four threads until the kernel returns. So one piece of work runs at a
+ * time, and it makes one call at a time. A place is a path, or the mount above it. While a call to a place hangs, it
+ * gets no other call. Once `maxHung` places hang, only places that answered their last call are tried.
  */
 export class PathGuard {
   /** Mounts of this machine. Paths on the same one hang together. */
@@ -44,7 +44,7 @@ export class PathGuard {
     this.clock = deps.clock ?? systemClock;
   }
 
-  /** Returns the result of `work` on this path. Rejects as it does, and with a `HungPathError` if it hangs. */
+  /** Returns the result of `work` on this path. Rejects if `work` does, and with a `HungPathError` if it hangs. */
   async run<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const place = this.placeOf(path);
     if (this.isRefused(place)) throw new HungPathError(path);
@@ -65,10 +65,10 @@ export class PathGuard {
 
   /**
    * Rejects with a `HungPathError` if the file system of this path does not answer, for work that may take long if it
-   * does. Other errors are left to that work.
+   * does. Ignores other errors, because that work will report them.
    */
   async check(path: string): Promise<void> {
-    // Unlike `stat`, no cache of the kernel answers it.
+    // Unlike `stat`, the kernel never answers this from a cache.
     await this.run(path, () => statfs(path)).catch((error: unknown) => {
       if (error instanceof HungPathError) throw error;
     });
@@ -88,7 +88,7 @@ export class PathGuard {
     working.then(back, back);
   }
 
-  /** The root mount is not a place, because a link there may lead anywhere. */
+  /** The root mount does not count as a place, because a link there may lead anywhere. */
   private placeOf(path: string): string {
     const mountPoint = mountPointOf(path, this.mountPoints);
     return mountPoint === '/' ? path : mountPoint;

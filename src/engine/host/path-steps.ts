@@ -12,8 +12,8 @@ export interface PathStep {
 const maxLinks = 40;
 
 /**
- * The entries that decide where a path leads: each link on the way, and the last entry, or the first that is missing.
- * If one of them changes, the path may lead elsewhere. `path` may be relative to `folder`, which is a real path.
+ * Returns the entries that decide where a path leads: each link on the way, and the last entry or the first missing
+ * one. If one of them changes, the path may lead elsewhere. `path` may be relative to `folder`, which is a real path.
  */
 export async function pathSteps(path: string, folder = '/'): Promise<PathStep[]> {
   const steps: PathStep[] = [];

@@ -6,9 +6,9 @@ import { readRegularFile } from '../../files/regular-file.ts';
 import { setAside } from '../../files/set-aside.ts';
 
 /**
- * A small file of ours. Resolves with undefined if it is missing or damaged, such as by a power cut: `parse` returns
- * undefined or throws a SyntaxError. With `logger`, which the agent gives, a damaged file is logged and set aside.
- * Rejects with other errors.
+ * Reads a small file that we wrote. Resolves with undefined if it is missing or damaged, for example by a power cut. It
+ * is damaged if `parse` returns undefined or throws a SyntaxError. With `logger`, which only the agent passes, a
+ * damaged file is logged and renamed. Rejects with other errors.
  */
 export async function readRecordFile<T>(
   path: string,
@@ -35,8 +35,8 @@ function unlessBroken<T>(bytes: Buffer, parse: (bytes: Buffer) => T | undefined)
 }
 
 /**
- * Resolves with false if the folder of the file is missing, such as that of a removed pod. Rejects with other errors of
- * the file system. `isDurable`: the file survives a power cut.
+ * Writes a small file. Resolves with false if its folder is missing, for example because the pod was removed. Rejects
+ * with other file system errors. If `isDurable`, the file survives a power cut once this resolves.
  */
 export async function writeRecordFile(
   path: string,

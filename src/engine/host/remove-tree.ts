@@ -9,7 +9,7 @@ import { type Visit, walkTree } from './walk-tree.ts';
 
 /**
  * Unmounts everything at and below `path`, then deletes it. Never deletes through a mount or a link. Rejects if a
- * container changes the tree meanwhile; call it again then. If an unmount fails, nothing is deleted. Does nothing if
+ * container changes the tree meanwhile; then call this again. If an unmount fails, nothing is deleted. Does nothing if
  * `path` is missing.
  */
 export async function removeTree(path: string): Promise<void> {
@@ -32,7 +32,9 @@ async function removeUnmounted(path: string): Promise<void> {
   await rmdir(path);
 }
 
-/** Deletes all but folders that are too deep for a walk. These become folders of `path`, which takes no inode. */
+/**
+ * Deletes everything except folders that are too deep for a walk. It moves those up into `path`, which needs no inode.
+ */
 async function removeContent(path: string): Promise<'some were moved' | undefined> {
   let result: 'some were moved' | undefined;
   const visit: Visit = async (folder, { name, isDirectory, isTooDeep = false }) => {
@@ -50,13 +52,13 @@ async function removeContent(path: string): Promise<'some were moved' | undefine
   return result;
 }
 
-/** Deletes an empty folder. That takes one call where the walk takes six. */
+/** Deletes an empty folder. That takes one call, where the walk would take six. */
 async function removeEmpty(folder: OpenFolder, name: string): Promise<boolean> {
   try {
     await rmdir(folder.at(name));
     return true;
   } catch {
-    // It has entries, or is a mount or no folder. The walk finds out, and reports all other errors.
+    // It has entries, is a mount, or is not a folder. The walk finds out, and reports all other errors.
     return false;
   }
 }

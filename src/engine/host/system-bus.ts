@@ -8,13 +8,14 @@ export interface SystemBus {
   socket: Socket;
 }
 
-/** Longer than any answer of a working service takes. */
+/** Longer than a working service takes to answer. */
 const defaultCallTimeoutMs = 25_000;
 
 /**
  * Connects to a message bus. Rejects with the socket's error if there is none. Each call, the greeting included,
  * rejects after `callTimeoutMs` without an answer, because a bus may stall. Variants arrive as plain values, 64-bit
- * numbers as bigint. An error of the connection rejects the calls under way. An abort ends the connection at any time.
+ * numbers as bigint. If the connection fails, all pending calls reject. Aborting the signal closes the connection at
+ * any time.
  */
 export async function openSystemBus(
   socketPath: string,

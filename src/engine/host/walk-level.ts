@@ -1,17 +1,17 @@
 import { ifPresent } from '../../files/if-present.ts';
 import { type FolderEntry, OpenFolder } from './open-folder.ts';
 
-/** A folder on the path from the root to the current place of a walk. Its entries are read in several parts. */
+/** A folder between the root of a walk and its current position. Its entries are read in several parts. */
 export class WalkLevel {
-  /** Names of its folders that were read and are not entered yet. */
+  /** Names of its folders that were read but not entered yet. */
   readonly left: string[] = [];
-  /** Entries that the walk has visited and that are still there. A new reader passes over so many. */
+  /** How many visited entries still exist. A new reader skips this many. */
   stayed = 0;
   readonly identity: string;
   private entries: AsyncGenerator<FolderEntry, void> | undefined;
   private isRead = false;
 
-  /** `name`: in the folder above. */
+  /** `name`: its name in the folder above. */
   constructor(
     readonly name: string,
     private opened: OpenFolder,
@@ -24,12 +24,15 @@ export class WalkLevel {
     return this.opened;
   }
 
-  /** True if it stays open until it is read on. */
+  /** True if it is partly read and therefore stays open. */
   get isPartlyRead(): boolean {
     return this.entries !== undefined;
   }
 
-  /** Resolves with undefined if all is read. All entries before it are visited, or their names are in `left`. */
+  /**
+   * Resolves with the next entry, or undefined if everything is read. Earlier entries are visited, or their names are
+   * in `left`.
+   */
   async next(): Promise<FolderEntry | undefined> {
     if (this.isRead) return undefined;
     this.entries ??= this.opened.entries(this.stayed);
@@ -40,17 +43,20 @@ export class WalkLevel {
     return undefined;
   }
 
-  /** The walk goes into a folder of this one. */
+  /** Called when the walk enters a folder of this one. */
   async leave(): Promise<void> {
     if (!this.isPartlyRead) await this.opened.close();
   }
 
-  /** The walk comes back from `child`. Resolves with false if that is no longer in this folder, which was closed. */
+  /**
+   * Called when the walk comes back from `child`. This folder was closed; resolves with false if `child` is no longer
+   * in it.
+   */
   async comeBack(child: OpenFolder): Promise<boolean> {
     return this.isPartlyRead || (await this.openAgain(child.at('..')));
   }
 
-  /** Resolves with false if the path leads to no folder, or to another one. */
+  /** Resolves with false if the path does not lead to this folder any more. */
   async openAgain(path: string | Buffer): Promise<boolean> {
     const found = await ifPresent(OpenFolder.open(path), 'ENOTDIR', 'ELOOP');
     if (found?.identity === this.identity) {
@@ -61,7 +67,7 @@ export class WalkLevel {
     return false;
   }
 
-  /** What is unread then is read by a new reader. */
+  /** Closes the folder. A new reader reads the rest. */
   async close(): Promise<void> {
     await this.entries?.return();
     this.entries = undefined;

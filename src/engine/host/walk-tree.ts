@@ -8,24 +8,24 @@ export interface WalkedEntry extends FolderEntry {
   isTooDeep?: true;
 }
 
-/** Acts on one entry of `folder`. Resolves with `stop` to end the walk, and with `removed` if the entry is gone. */
+/** Acts on one entry of `folder`. Resolves with `stop` to end the walk, and with `removed` if it removed the entry. */
 export type Visit = (folder: OpenFolder, entry: WalkedEntry) => Promise<'stop' | 'removed' | undefined>;
 
-/** Called before the walk enters a folder of `folder`. Resolves with true if it deleted that one. */
+/** Called before the walk enters a folder of `folder`. Resolves with true if it deleted the folder. */
 export type BeforeEntering = (folder: OpenFolder, name: string) => Promise<boolean>;
 
 /** Limits of a walk, because a container can make any tree. */
 export interface WalkLimits {
-  /** Levels of folders below the root. */
+  /** How many levels below the root the walk enters. */
   maxLevels: number;
-  /** Names of folders that are held at a time. Beyond it each level may hold `minNames`. */
+  /** How many names of folders are kept at a time. Beyond that, each level may keep `minNames`. */
   maxNames: number;
   minNames: number;
-  /** Folders that are read in several parts and stay open for that. Any further one is read again from its start. */
+  /** How many partly read folders stay open. Any other is read again from its start. */
   maxPartlyRead: number;
-  /** Folders that are found again by name after moves. Then the walk goes on in those above. */
+  /** How many folders are found again by name after moves. After that, the walk continues in the folders above. */
   maxFoundAgain: number;
-  /** Moved folders that are known, so that none of them is walked through again in its new place. */
+  /** How many moved folders are remembered, so that the walk does not enter them again in their new place. */
   maxMoved: number;
 }
 
@@ -39,23 +39,23 @@ const walkLimits: WalkLimits = {
 };
 
 interface WalkOptions extends Partial<WalkLimits> {
-  /** By default every folder is entered. */
+  /** Defaults to entering every folder. */
   beforeEntering?: BeforeEntering;
   /**
-   * True: the walk goes on after a folder that was moved while it was in there. That folder is visited as `.` of
-   * itself. The rest of a folder above it that was moved too may be left out: then the walk resolves with `partial`. By
-   * default the walk rejects.
+   * If true, the walk continues if a folder is moved while the walk is inside it. It visits that folder as `.` of
+   * itself. If a folder above was moved too, its rest may be skipped; then the walk resolves with `partial`. By default
+   * the walk rejects.
    */
   survivesMoves?: boolean;
 }
 
 /**
- * Visits everything below the folder `path`, but not `path` itself. The entries of a folder come before the folder.
- * Files are visited while the folder is read. Of its folders few names are held: the walk reads on when it has entered
- * these. Follows no link and enters no mount inside. Enters no folder beyond `maxLevels`. Holds at most two folders
- * open, and those that are partly read. What comes and goes meanwhile may be visited twice or not at all. Rejects if it
- * cannot come back from a folder, because that was moved, unless it `survivesMoves`. Resolves with `partial` if it left
- * out the rest of a folder.
+ * Visits everything below the folder `path`, but not `path` itself. Visits the entries of a folder before the folder.
+ * Visits files while it reads their folder. Keeps few names of folders in memory: it enters these folders before it
+ * reads on. Follows no link and enters no mount inside. Enters no folder beyond `maxLevels`. Keeps at most two folders
+ * open, plus the partly read ones. Entries that appear or disappear meanwhile may be visited twice or not at all. If a
+ * folder was moved so that the walk cannot come back from it, rejects unless it `survivesMoves`. Resolves with
+ * `partial` if it skipped the rest of a folder.
  */
 export async function walkTree(
   path: string,
@@ -73,13 +73,13 @@ export async function walkTree(
 }
 
 class TreeWalk {
-  /** True if the rest of a folder was left out. */
+  /** True if the rest of a folder was skipped. */
   isPartial = false;
   private readonly levels: WalkLevel[];
   private readonly rootMount: string;
   private namesHeld = 0;
   private foundAgain = 0;
-  /** Identities of folders that were walked through and moved meanwhile. */
+  /** Identities of folders that were moved while they were walked. */
   private readonly moved = new Set<string>();
 
   constructor(
@@ -109,7 +109,7 @@ class TreeWalk {
     return this.goInto(level, name);
   }
 
-  /** Visits the files of the current folder until it is read, or until enough names of its folders are held. */
+  /** Visits the files of the current folder until it is read, or until enough names of its folders are kept. */
   private async readOn(level: WalkLevel): Promise<'stop' | undefined> {
     for (let entry = await level.next(); entry !== undefined; entry = await level.next()) {
       if (!entry.isDirectory) {
@@ -153,7 +153,7 @@ class TreeWalk {
     return undefined;
   }
 
-  /** Closes the folder that is furthest above of too many that are partly read. The walk needs it last. */
+  /** If too many partly read folders are open, closes the topmost one, because the walk needs it last. */
   private async closeBeyondLimit(): Promise<void> {
     const partlyRead = this.levels.filter(({ isPartlyRead }) => isPartlyRead);
     if (partlyRead.length > this.limits.maxPartlyRead) await partlyRead[0]?.close();
@@ -181,7 +181,7 @@ class TreeWalk {
     return (await this.visitor.visit(folder, { name: '.', isDirectory: true })) === 'stop' ? 'stop' : undefined;
   }
 
-  /** Opens the current folder again, by name from the deepest open folder. Leaves those that are no longer there. */
+  /** Opens the current folder again, by name from the deepest open folder. Leaves folders that are no longer there. */
   private async findAgain(): Promise<void> {
     const open = this.levels.findLastIndex(({ isPartlyRead }) => isPartlyRead);
     for (let index = open + 1; index < this.levels.length; index++) {
@@ -196,7 +196,7 @@ class TreeWalk {
     }
   }
 
-  /** `above`: the open folder that it was in. Undefined for the root. */
+  /** `above` is the open folder that it was in. Undefined for the root. */
   private isFoundAgain(level: WalkLevel, above: WalkLevel | undefined): Promise<boolean> {
     this.foundAgain += 1;
     if (above === undefined) return level.openAgain(this.root.path);

@@ -20,9 +20,8 @@ interface Deps {
 }
 
 /**
- * Keeps the settings of the wall clock since the machine's boot on disk. So a restarted agent measures the time since a
- * stamp like the one before it. The monotonic clock starts with the machine, so settings from before a boot are
- * useless.
+ * Saves on disk how the wall clock was set since the machine booted. So a restarted agent measures the time since a
+ * timestamp like the agent before it. The monotonic clock starts at boot, so settings from before the boot are useless.
  */
 export class WallClockStore {
   private bootID = '';
@@ -48,7 +47,7 @@ export class WallClockStore {
     this.save();
   }
 
-  /** Resolves after the last write, also if it failed. */
+  /** Resolves after the last write, even if it failed. */
   async close(): Promise<void> {
     this.save();
     await this.writing;
@@ -83,8 +82,8 @@ export class WallClockStore {
 }
 
 /**
- * The settings of the wall clock since the boot that agents of this root-dir kept, oldest first. Empty if there are
- * none. Rejects with the error of the file system.
+ * Reads the wall clock settings since the boot that agents of this root-dir saved, oldest first. Empty if there are
+ * none. Rejects with the file system's error.
  */
 export async function readClockSettings(rootDir: string): Promise<WallClockSetting[]> {
   return readKept(clockFile(rootDir), await readBootID());
@@ -92,23 +91,23 @@ export async function readClockSettings(rootDir: string): Promise<WallClockSetti
 
 const clockFile = (rootDir: string): string => join(rootDir, 'state', 'clock.json');
 
-/** Empty if the machine shows none. */
+/** Empty if the machine does not report one. */
 async function readBootID(): Promise<string> {
   return (await readRecordFile(bootIDPath, maxFileBytes, (bytes) => bytes.toString('utf8').trim())) ?? '';
 }
 
-/** Empty if the file is from another boot, or no release of ours wrote it. */
+/** Empty if the file is from another boot, or was not written by any of our releases. */
 async function readKept(path: string, bootID: string, logger?: Logger): Promise<WallClockSetting[]> {
   const kept = await readRecordFile(path, maxFileBytes, parseKept, logger);
   return kept?.bootID === bootID ? kept.settings : [];
 }
 
-/** JSON has no infinity. Any negative number means before the boot. */
+/** JSON cannot hold Infinity. Any negative number means before the boot. */
 function withoutInfinity(setting: WallClockSetting): WallClockSetting {
   return { ...setting, notBefore: Math.max(setting.notBefore, -Number.MAX_SAFE_INTEGER) };
 }
 
-/** Returns undefined for what no release of ours wrote. */
+/** Returns undefined if none of our releases wrote the bytes. */
 function parseKept(bytes: Buffer): { bootID: string; settings: WallClockSetting[] } | undefined {
   const { bootID, settings } = Object(JSON.parse(bytes.toString('utf8'))) as Record<'bootID' | 'settings', unknown>;
   return typeof bootID === 'string' && isSettings(settings) ? { bootID, settings } : undefined;

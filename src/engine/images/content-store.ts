@@ -8,10 +8,13 @@ import type { PullProgress } from './stalled-pull.ts';
 /** The kernel rounds file times down to its last clock tick. */
 export const fileTimeLagMs = 10;
 
-/** Folder of containerd's content store. Resolves with undefined if the runtime is another one or does not answer. */
+/**
+ * Resolves with the folder of containerd's content store. Resolves with undefined if the runtime is a different one or
+ * does not answer.
+ */
 export type ContentStore = () => Promise<string | undefined>;
 
-/** Asks the runtime until it has answered once. */
+/** Calls the runtime until it has answered once. */
 export function contentStore(runtime: RuntimeService): ContentStore {
   let known: string | undefined;
   return async () => {
@@ -21,8 +24,8 @@ export function contentStore(runtime: RuntimeService): ContentStore {
 }
 
 /**
- * Progress of containerd's pulls, from its content store, because the CRI does not report any. Resolves with undefined
- * for other runtimes and an unreadable store.
+ * Reads the progress of containerd's pulls from its content store, because the CRI does not report any. Resolves with
+ * undefined for other runtimes, and if the store is unreadable.
  */
 export function contentStoreProgress(folder: ContentStore): PullProgress {
   return async (since) => {
@@ -36,7 +39,7 @@ export function contentStoreProgress(folder: ContentStore): PullProgress {
   };
 }
 
-/** True if an ingest lacks data that a pull since this time asked for. */
+/** True if an ingest still lacks data that a pull since this time requested. */
 async function isFetching(ingests: string, since: number): Promise<boolean> {
   const names = await readdir(ingests);
   const lacking = await Promise.all(names.map((name) => lacksData(join(ingests, name), since)));
@@ -44,8 +47,8 @@ async function isFetching(ingests: string, since: number): Promise<boolean> {
 }
 
 /**
- * True if an ingest of the CRI is not complete. An ingest without data since this time may be left from an earlier
- * pull, because containerd keeps it for a day. One of unknown size is complete when it becomes a blob.
+ * True if an ingest of the CRI is incomplete. An ingest that received no data since this time may be left from an
+ * earlier pull, because containerd keeps it for a day. If its size is unknown, it is complete when it becomes a blob.
  */
 async function lacksData(ingest: string, since: number): Promise<boolean> {
   try {
@@ -54,18 +57,21 @@ async function lacksData(ingest: string, since: number): Promise<boolean> {
     const ref = await readFile(join(ingest, 'ref'), 'utf8');
     return ref.startsWith('k8s.io/') && size < (await totalOf(ingest));
   } catch (error) {
-    // It became a blob meanwhile.
+    // It became a blob in the meantime.
     if (hasCode(error, 'ENOENT')) return false;
     throw error;
   }
 }
 
-/** Size of the complete data of an ingest. Infinity if the registry did not report it. */
+/** Returns the size of an ingest's complete data. Infinity if the registry did not report it. */
 async function totalOf(ingest: string): Promise<number> {
   return Number(await ifPresent(readFile(join(ingest, 'total'), 'utf8'))) || Infinity;
 }
 
-/** Total size of the entries of a folder, or of one file in each. Resolves with undefined if the folder is missing. */
+/**
+ * Returns the total size of the entries of a folder, or of one file in each. Resolves with undefined if the folder is
+ * missing.
+ */
 async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
   try {
     const names = await readdir(folder);
@@ -77,14 +83,14 @@ async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
   }
 }
 
-/** Resolves with 0 if the file is missing, because an ingest may become a blob meanwhile. */
+/** Resolves with 0 if the file is missing, because an ingest may become a blob in the meantime. */
 async function sizeOf(path: string): Promise<number> {
   return (await ifPresent(stat(path)))?.size ?? 0;
 }
 
 /**
- * A setting of containerd's CRI plugin, from its verbose status. Resolves with undefined if the runtime does not report
- * it.
+ * Reads a setting of containerd's CRI plugin from its verbose status. Resolves with undefined if the runtime does not
+ * report it.
  */
 export async function runtimeSetting(runtime: RuntimeService, name: string): Promise<string | undefined> {
   try {
@@ -94,7 +100,7 @@ export async function runtimeSetting(runtime: RuntimeService, name: string): Pro
     const value = new Map<string, unknown>(Object.entries(config)).get(name);
     return typeof value === 'string' ? value : undefined;
   } catch {
-    // The runtime does not answer, or reports its configuration in another form.
+    // The runtime does not answer, or reports its configuration in a different form.
     return undefined;
   }
 }

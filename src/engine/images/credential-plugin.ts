@@ -23,7 +23,7 @@ const globalKey = 'global';
 
 /** One credential provider with a cache of its answers. kubelet: credentialprovider/plugin/plugin.go pluginProvider */
 export class CredentialPlugin {
-  /** By repository, registry or the one global key. */
+  /** By repository, by registry or under the one global key. */
   private readonly cache = new Map<string, CachedCredentials>();
   /** By repository. */
   private readonly underWay = new Map<string, Promise<DockerConfig>>();
@@ -31,8 +31,8 @@ export class CredentialPlugin {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * The provider's credentials for a repository. Empty if the provider fails, which is logged. Concurrent calls for one
-   * repository run the provider once.
+   * Returns the provider's credentials for a repository. If the provider fails, logs that and returns none. Concurrent
+   * calls for one repository run the provider once.
    */
   async credentialsFor(repository: string): Promise<DockerConfig> {
     const { provider } = this.deps;

@@ -1,7 +1,7 @@
 import { parseDuration } from '../../api/values/duration.ts';
 import { asObject, type DockerConfig, type JSONObject, type RegistryCredentials } from './docker-config.ts';
 
-/** Images that an answer is valid for. */
+/** Which images an answer is valid for. */
 export type CacheKeyType = 'Image' | 'Registry' | 'Global';
 
 /** Answer of a credential provider. */
@@ -13,8 +13,8 @@ export interface CredentialProviderResponse {
 }
 
 /**
- * Parses the answer of a credential provider. Throws an error that quotes nothing of the answer. kubelet:
- * k8s.io/kubelet credentialprovider/v1 CredentialProviderResponse
+ * Parses the answer of a credential provider. Throws an error that does not quote the answer. kubelet: k8s.io/kubelet
+ * credentialprovider/v1 CredentialProviderResponse
  */
 export function parseCredentialProviderResponse(text: string, apiVersion: string): CredentialProviderResponse {
   const response = parseObject(text);
@@ -32,7 +32,7 @@ export function parseCredentialProviderResponse(text: string, apiVersion: string
   };
 }
 
-/** Node's own parse error would quote the text. */
+/** Replaces Node's parse error, because that would quote the text. */
 function parseObject(text: string): JSONObject {
   try {
     return members(JSON.parse(text));

@@ -4,7 +4,7 @@ import { ifPresent } from '../../files/if-present.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
-/** Far larger than any such file. */
+/** Far larger than any of these files. */
 const maxBytes = 1024 * 1024;
 
 /** Folders that may hold the node's own credentials. */
@@ -16,8 +16,8 @@ export interface DockerConfigPlaces {
 }
 
 /**
- * The node's own credentials, from the first valid file in the kubelet's order. Reports and skips a broken file. Read
- * at every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
+ * The node's own credentials, from the first valid file in the kubelet's order. Reports and skips a broken file. Called
+ * for every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
  */
 export async function readDockerConfigFiles(
   places: DockerConfigPlaces,
@@ -47,7 +47,7 @@ function candidates({
   ];
 }
 
-/** Resolves with undefined if there is no file. Does not wait for a named pipe. */
+/** Resolves with undefined if the file does not exist. Does not wait for a named pipe. */
 async function readIfThere(path: string): Promise<string | undefined> {
   return (await ifPresent(readRegularFile(path, maxBytes, { followLinks: true }), 'ENOTDIR'))?.toString('utf8');
 }

@@ -21,12 +21,14 @@ export function parseDockerConfigJSON(text: string): DockerConfig {
   return readEntries(objectAt(parseJSON(text), 'auths'), 'auths');
 }
 
-/** Parses the older `.dockercfg` or a Secret of type kubernetes.io/dockercfg. It has no `auths` around the entries. */
+/**
+ * Parses the older `.dockercfg` or a Secret of type kubernetes.io/dockercfg. Its entries have no `auths` around them.
+ */
 export function parseDockercfg(text: string): DockerConfig {
   return readEntries(parseJSON(text), '');
 }
 
-/** Node's own parse error would quote the text. */
+/** Replaces Node's parse error, because that would quote the text. */
 function parseJSON(text: string): JSONObject {
   try {
     return asObject(JSON.parse(text), '');

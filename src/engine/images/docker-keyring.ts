@@ -4,7 +4,7 @@ import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 const defaultRegistryKey = 'index.docker.io';
 
 /**
- * The credentials for a repository such as `docker.io/library/busybox`, longest path first. kubelet:
+ * Returns the credentials for a repository such as `docker.io/library/busybox`, longest path first. kubelet:
  * credentialprovider/keyring.go BasicDockerKeyring
  */
 export function lookUpCredentials(configs: readonly DockerConfig[], repository: string): RegistryCredentials[] {
@@ -20,8 +20,8 @@ export function lookUpCredentials(configs: readonly DockerConfig[], repository: 
 }
 
 /**
- * True if a pattern such as `*.example.com:5000/team` fits a repository. Each part of the host is a glob, the port is
- * equal and the path is a prefix. kubelet: credentialprovider/keyring.go URLsMatch
+ * True if a pattern such as `*.example.com:5000/team` fits a repository. Each part of the host is a glob, the port must
+ * be equal, and the path is a prefix. kubelet: credentialprovider/keyring.go URLsMatch
  */
 export function matchesRepository(pattern: string, repository: string): boolean {
   const wanted = splitLocation(pattern);
@@ -44,7 +44,7 @@ function splitLocation(location: string): { labels: string[]; port: string; path
   return { labels: (bracketed ?? plain ?? host).split('.'), port: port ?? '', path };
 }
 
-/** Not the URL class, because it rejects globs in hosts. */
+/** Does not use the URL class, because that rejects globs in hosts. */
 function splitURL(location: string): { host: string; path: string } {
   const [, authority = '', path = ''] = /^(?:https?:\/\/)?([^/?#]*)([^?#]*)/.exec(location) ?? [];
   return { host: authority.slice(authority.lastIndexOf('@') + 1), path };
@@ -58,7 +58,7 @@ function isOfDefaultRegistry(repository: string): boolean {
 
 /**
  * True if the text matches the pattern. `*` matches any characters, `?` one, `[a-z]` and `[^a-z]` one of a class, and
- * `\` escapes a character. A broken pattern matches nothing. Go: path/filepath Match, of one path element
+ * `\` escapes a character. A broken pattern matches nothing. Go: path/filepath Match, for one path element
  */
 function matchesGlob(pattern: string, text: string): boolean {
   const source = pattern.replaceAll(
@@ -73,7 +73,7 @@ function matchesGlob(pattern: string, text: string): boolean {
   try {
     return new RegExp(`^${source}$`, 's').test(text);
   } catch {
-    // For example, a reversed range.
+    // The pattern is broken, for example a reversed range.
     return false;
   }
 }

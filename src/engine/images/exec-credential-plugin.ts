@@ -9,9 +9,9 @@ const timeoutMs = 60_000;
 const maxAnswerBytes = 1024 * 1024;
 
 /**
- * Runs a credential provider with `input` on its standard input. Resolves with its standard output. Rejects if it
- * cannot run, fails, answers too much or takes a minute. Then it is killed with all its child processes. Its standard
- * error is dropped, because that may contain a secret.
+ * Runs a credential provider with `input` on its standard input. Resolves with its standard output. If it cannot run,
+ * fails, answers too much or takes a minute, it is killed with all its child processes, and this rejects. Its standard
+ * error is dropped, because it may contain a secret.
  */
 export async function execCredentialPlugin(
   { binDir, clock }: { binDir: string; clock: Clock },

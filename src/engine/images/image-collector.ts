@@ -30,11 +30,11 @@ interface Deps {
   runtime: RuntimeService;
   imageService: ImageService;
   policy: ImageGCPolicy;
-  /** Declared and terminating pods. Their images stay. */
+  /** Declared and terminating pods. Their images are kept. */
   pods: () => readonly Pod[];
-  /** Further images that stay, such as those from archives. */
+  /** Other images to keep, such as those from archives. */
   keptImages: readonly string[];
-  /** Size and free space of the file system at a path. */
+  /** Returns the size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<FilesystemSize>;
   clock: Clock;
   emit: Emit;
@@ -46,7 +46,7 @@ interface Deps {
 interface Removal {
   /** Why the image is removed, for its event. */
   because: (image: ImageRecord) => string;
-  /** True if it is removed for its age, not for space. */
+  /** True if it is removed because of its age, not for space. */
   isOld: (image: ImageRecord) => boolean;
   /** Names of each image by id. */
   names: ReadonlyMap<string, string[]>;
@@ -57,7 +57,7 @@ interface Removal {
 }
 
 /**
- * Removes unused images: those that are too old, and on a full disk the least recently used. Keeps images of declared
+ * Removes unused images that are too old, and on a full disk the least recently used ones. Keeps images of declared
  * pods, containers in any state and sandboxes, and images that the runtime pins. kubelet: images/image_gc_manager.go
  * realImageGCManager
  */
@@ -71,12 +71,13 @@ export class ImageCollector {
   }
 
   /**
-   * Lists the images at once and collects every five minutes, when the sources have been read. Ends with the signal.
+   * Lists the images at once. Then collects every five minutes, once the sources have been read, until the signal is
+   * aborted.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { policy, clock, logger } = this.deps;
     if (policy.highThresholdPercent === 100 && policy.maxAgeMs === 0) return;
-    // Counts present images as old enough, because their age is unknown.
+    // Treats the present images as old enough, because their age is unknown.
     await this.detectImages(signal, this.startedAtMonotonic - policy.minAgeMs).catch((error: unknown) => {
       logger.warn({ err: errorMessage(error) }, 'Listing the images failed');
     });
@@ -89,7 +90,7 @@ export class ImageCollector {
   }
 
   /**
-   * Removes every unused image that has the minimum age. Rejects if some could not be removed. kubelet:
+   * Removes every unused image that has the minimum age. Rejects if any could not be removed. kubelet:
    * images/image_gc_manager.go DeleteUnusedImages
    */
   async deleteUnusedImages(signal: AbortSignal): Promise<void> {
@@ -112,7 +113,7 @@ export class ImageCollector {
     } catch (error) {
       if (signal.aborted) return;
       const message = errorMessage(error);
-      // The kubelet makes no event of a first failure.
+      // The kubelet does not emit an event for the first failure.
       if (this.failedBefore) emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.imageGCFailed, message });
       else logger.error({ err: message }, 'Collecting unused images failed');
       this.failedBefore = true;
@@ -120,7 +121,8 @@ export class ImageCollector {
   }
 
   /**
-   * If an image cannot be removed, the next one in the order is. Rejects if a removal failed or too little was freed.
+   * Collects once. If an image cannot be removed, continues with the next one. Rejects if a removal failed or too
+   * little was freed.
    */
   private async collectOnce(signal: AbortSignal): Promise<void> {
     const { policy, clock } = this.deps;
@@ -152,7 +154,7 @@ export class ImageCollector {
     const { id, sizeBytes } = image;
     signal.throwIfAborted();
     const names = removal.names.get(id) ?? [];
-    // A pod with this image may have been declared meanwhile.
+    // A pod with this image may have been declared in the meantime.
     if (this.isDeclared(names)) {
       removal.stayed.add(id);
       return;
@@ -225,7 +227,7 @@ export class ImageCollector {
 }
 
 /**
- * Updates the records after a listing of images. New images get `detectedAtMonotonic` as their first detection.
+ * Returns the records after the images were listed. New images get `detectedAtMonotonic` as their first detection.
  * kubelet: images/image_gc_manager.go detectImages
  */
 function nextImageRecords(

@@ -1,14 +1,14 @@
 import type { FilesystemSize } from '../host/filesystem-size.ts';
 
-/** When images are removed, and how many. kubelet: images/image_gc_manager.go ImageGCPolicy */
+/** When images are removed, and how many of them. kubelet: images/image_gc_manager.go ImageGCPolicy */
 export interface ImageGCPolicy {
   /** Removal starts at this usage of the file system. */
   highThresholdPercent: number;
   /** Removal stops at this usage. */
   lowThresholdPercent: number;
-  /** Younger images stay, because they may be used soon. */
+  /** Younger images are kept, because they may be used soon. */
   minAgeMs: number;
-  /** Images unused for longer are removed at any disk usage. 0 turns this off. */
+  /** Images that were unused for longer are removed whatever the disk usage. 0 turns this off. */
   maxAgeMs: number;
 }
 
@@ -16,7 +16,7 @@ export interface ImageGCPolicy {
 export interface ImageRecord {
   id: string;
   sizeBytes: bigint;
-  /** The runtime refuses to remove it. */
+  /** True if the runtime refuses to remove it. */
   pinned: boolean;
   inUse: boolean;
   firstDetectedAtMonotonic: number;
@@ -29,7 +29,7 @@ export interface ImageGCPlan {
   imagesToRemove: ImageRecord[];
   /** Why too little can be freed. Undefined if enough can. */
   failure?: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed';
-  /** Missing space of the disk. Absent if none is missing. */
+  /** How much space must be freed on the disk. Absent if none. */
   bytesToFree?: bigint;
 }
 
@@ -40,7 +40,7 @@ interface GCTime {
 }
 
 /**
- * Plan of one collection: too old images, then on a full disk the least recently used. kubelet:
+ * Plans one collection: images that are too old, then on a full disk the least recently used ones. kubelet:
  * images/image_gc_manager.go GarbageCollect
  */
 export function computeImageGC(
@@ -66,12 +66,12 @@ export function computeImageGC(
   };
 }
 
-/** Usage of a file system with a capacity above 0, in whole percent, rounded up. */
+/** Returns the usage of a file system in whole percent, rounded up. Its capacity must not be 0. */
 export function usagePercent({ capacityBytes, availableBytes }: FilesystemSize): number {
   return availableBytes < capacityBytes ? 100 - Number((availableBytes * 100n) / capacityBytes) : 0;
 }
 
-/** True if the image was unused for longer than the maximum age. */
+/** True if the image has been unused for longer than the maximum age. */
 export function isTooOld(
   { lastUsedAtMonotonic }: ImageRecord,
   { maxAgeMs }: ImageGCPolicy,
@@ -81,7 +81,7 @@ export function isTooOld(
   return maxAgeMs !== 0 && startedAtMonotonic < limitMonotonic && lastUsedAtMonotonic < limitMonotonic;
 }
 
-/** All images without a container, for a disk under pressure. kubelet: DeleteUnusedImages */
+/** Returns all images without a container, for a disk under pressure. kubelet: DeleteUnusedImages */
 export function unusedImages(
   images: readonly ImageRecord[],
   policy: ImageGCPolicy,
@@ -90,7 +90,7 @@ export function unusedImages(
   return inEvictionOrder(images).filter((image) => isCollectable(image, policy, nowMonotonic));
 }
 
-/** Removable images, least recently used first. */
+/** Returns the removable images, least recently used first. */
 function inEvictionOrder(images: readonly ImageRecord[]): ImageRecord[] {
   return images
     .filter(({ inUse, pinned }) => !inUse && !pinned)

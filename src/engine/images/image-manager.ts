@@ -41,20 +41,22 @@ export interface PullRequest {
   sandboxConfig: PodSandboxConfig;
   recorder: PodEventRecorder;
   signal: AbortSignal;
-  /** The answer of `askAhead`. */
+  /** What `askAhead` returned. */
   askedImages?: AskedImages | undefined;
 }
 
-/** Answers about images by name. Each is used once, because a later container may find another state. */
+/** Answers about images by name. Each is used once, because the state may be different for a later container. */
 export type AskedImages = Map<string, Promise<Image | undefined>>;
 
-/** Makes the image of a container present before its creation. kubelet: images/image_manager.go */
+/**
+ * Makes sure that the image of a container is present before the container is created. kubelet: images/image_manager.go
+ */
 export class ImageManager {
   private readonly pulls: ReturnType<typeof pLimit>;
   private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
-  /** Images pulled before their container could start, by name. */
+  /** By name, images that were pulled before their container could start. */
   private readonly pulledAhead = new WeakMap<Container, Map<string, Image>>();
 
   constructor(private readonly deps: Deps) {
@@ -63,7 +65,10 @@ export class ImageManager {
     this.rate = new TokenBucket({ perSecond: settings.registryPullQPS, burst: settings.registryBurst, clock });
   }
 
-  /** The image as the runtime identifies it. Rejects with a `ContainerStartError` that has the waiting reason. */
+  /**
+   * Resolves with the image as the runtime identifies it. Rejects with a `ContainerStartError` that has the waiting
+   * reason.
+   */
   async ensureImageExists(request: PullRequest): Promise<Image> {
     const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
@@ -91,7 +96,7 @@ export class ImageManager {
     return this.pull(image, request);
   }
 
-  /** Asks for the image of a container that is about to start, so that its start does not wait for the answer. */
+  /** Requests the status of the image of a container that is about to start, so that its start need not wait for it. */
   askAhead({ image = '', ...container }: Container, signal: AbortSignal): AskedImages {
     const name = this.isPulledAlways(container) ? undefined : pullReference(image);
     if (name === undefined) return new Map();
@@ -102,8 +107,8 @@ export class ImageManager {
   }
 
   /**
-   * Pulls the missing image of a container that cannot start yet. With the policy Always this replaces the pull at its
-   * start. Rejects like `ensureImageExists`.
+   * Pulls the missing image of a container that cannot start yet. With the policy Always, this replaces the pull when
+   * it starts. Rejects like `ensureImageExists`.
    */
   async pullAhead(request: PullRequest): Promise<void> {
     const { container, owner = container, recorder } = request;
@@ -118,7 +123,7 @@ export class ImageManager {
     if (present === undefined) await this.ensureImageExists(request);
   }
 
-  /** Forgets the failed pulls of this pod, so that the next one begins at once. */
+  /** Clears the failed pulls of this pod, so that the next one begins at once. */
   retry(podUID: string): void {
     this.deps.backOff.resetAll(`${podUID}_`);
   }
@@ -129,12 +134,12 @@ export class ImageManager {
     for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
   }
 
-  /** Without a registry, a present image is good enough for the policy Always. */
+  /** Offline, a present image satisfies the policy Always. */
   private isPulledAlways({ imagePullPolicy }: Container): boolean {
     return imagePullPolicy === 'Always' && !this.deps.settings.isOffline;
   }
 
-  /** Rejects with all missing images of the pod, so that one move of images is enough. */
+  /** Rejects and names all missing images of the pod, so that the user can load them all at once. */
   private async refusePull(image: string, { pod, container, recorder, signal }: PullRequest): Promise<never> {
     const others = neededImages([pod]).filter((needed) => imageKey(needed.image) !== imageKey(image));
     const found = await Promise.all(
@@ -147,7 +152,7 @@ export class ImageManager {
     throw new ContainerStartError(reasons.errImageNeverPull, message);
   }
 
-  /** False also for a name that is not valid. */
+  /** False also for an invalid name. */
   private async isPresent(image: string, signal: AbortSignal): Promise<boolean> {
     const reference = pullReference(image);
     return reference !== undefined && (await this.imageStatus(reference, signal).catch(() => undefined)) !== undefined;
@@ -210,7 +215,7 @@ export class ImageManager {
       const startedAtMonotonic = clock.monotonic();
       const imageRef = await this.pullImage(image, request);
       const endedAtMonotonic = clock.monotonic();
-      // The image was pulled, so a failure to inspect it does not matter.
+      // The image was pulled, so it does not matter if inspecting it fails.
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
       signal.throwIfAborted();
       const size = found?.size ?? 0n;
@@ -224,7 +229,7 @@ export class ImageManager {
       );
       return found ?? { ...emptyImage, id: imageRef };
     });
-    // A terminating pod does not wait for other pulls, or for a runtime that is slow to cancel.
+    // A terminating pod must not wait for other pulls, or for a runtime that cancels slowly.
     return unlessAborted(pulling, signal);
   }
 
@@ -284,7 +289,7 @@ function pullFailure(error: unknown): ContainerStartError {
   return new ContainerStartError(reason, message, { cause: error });
 }
 
-/** Lower bounds of sizes in MiB, with their labels. kubelet: metrics/metrics.go imageSizeBuckets */
+/** Lower bounds of image sizes in MiB, with their labels. kubelet: metrics/metrics.go imageSizeBuckets */
 const sizeLabels: readonly [number, string][] = [
   [100 * 1024, 'GT100GB'],
   [60 * 1024, '60GB-100GB'],
@@ -309,13 +314,13 @@ const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(3).replace(/\.?
 
 /** How images are pulled and collected. kubelet: KubeletConfiguration */
 export interface ImageSettings {
-  /** Pulls that may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
+  /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
   maxParallelPulls: number;
-  /** Pulls that may begin in a second. 0 means no limit. kubelet: registryPullQPS */
+  /** How many pulls may begin per second. 0 means no limit. kubelet: registryPullQPS */
   registryPullQPS: number;
-  /** Pulls that may begin at once. kubelet: registryBurst */
+  /** How many pulls may begin at once. kubelet: registryBurst */
   registryBurst: number;
-  /** True refuses every pull. A present image is used with every policy. */
+  /** If true, every pull is refused, and a present image is used with every policy. */
   isOffline: boolean;
   gc: ImageGCPolicy;
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContentStore } from './content-store.ts';
 
-/** A layer that containerd is fetching, or stopped fetching. */
+/** A layer that containerd is fetching, or has stopped fetching. */
 export interface LayerIngest {
   /** containerd's name, with namespace and digest. */
   ref: string;
@@ -13,7 +13,7 @@ export interface LayerIngest {
   changedAt: number;
 }
 
-/** The layers being fetched. Resolves with undefined if they cannot be read. Never rejects. */
+/** Returns the layers that are being fetched. Resolves with undefined if they cannot be read. Never rejects. */
 export type ReadLayerIngests = () => Promise<LayerIngest[] | undefined>;
 
 /** Reads containerd's content store, which has a folder with `ref`, `data` and `total` for each ingest. */
@@ -30,7 +30,7 @@ export function layerIngests(folder: ContentStore): ReadLayerIngests {
   };
 }
 
-/** Resolves with undefined if it is no layer that the CRI pulls. Rejects if it became a blob meanwhile. */
+/** Resolves with undefined unless it is a layer that the CRI pulls. Rejects if it became a blob in the meantime. */
 async function readIngest(folder: string): Promise<LayerIngest | undefined> {
   const ref = (await readFile(join(folder, 'ref'), 'utf8')).trim();
   if (!/^k8s\.io\/\d+\/layer-/.test(ref)) return undefined;

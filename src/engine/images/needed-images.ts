@@ -5,13 +5,13 @@ import { imageKey, imageKeys, imagesOf } from './image-keys.ts';
 
 /** An image that pods need. */
 export interface NeededImage {
-  /** As the manifest has it. */
+  /** The image as the manifest names it. */
   image: string;
-  /** `namespace/name` of the pods, without repetition. */
+  /** The pods that need it, as `namespace/name`, each once. */
   pods: string[];
 }
 
-/** The images of all containers and image volumes of the pods, each once, in the order of the pods. */
+/** Returns the images of all containers and image volumes of the pods, each once, in the order of the pods. */
 export function neededImages(pods: readonly Pod[]): NeededImage[] {
   const needed = new Map<string, NeededImage>();
   for (const pod of pods) {
@@ -25,20 +25,20 @@ export function neededImages(pods: readonly Pod[]): NeededImage[] {
   return [...needed.values()];
 }
 
-/** The needed images that the runtime does not have. */
+/** Returns the needed images that the runtime does not have. */
 export function missingImages(needed: readonly NeededImage[], images: readonly Image[]): NeededImage[] {
   const present = new Set(images.flatMap(imageKeys));
   return needed.filter(({ image }) => !present.has(imageKey(image)));
 }
 
-/** A line for each image, such as `  docker.io/app:1 (pod default/web)`. */
+/** Returns one line per image, such as ` docker.io/app:1 (pod default/web)`. */
 export function neededText(needed: readonly NeededImage[]): string {
   return needed
     .map(({ image, pods }) => (pods.length === 0 ? `  ${image}` : `  ${image} (pod ${pods.join(', ')})`))
     .join('\n');
 }
 
-/** The runtime's own name of an image. Returns undefined if the runtime does not have it under a name. */
+/** Returns the runtime's own name of an image. Returns undefined if the runtime has no name for it. */
 export function storedName(image: string, images: readonly Image[]): string | undefined {
   const key = imageKey(image);
   const found = images.find((candidate) => imageKeys(candidate).includes(key));
@@ -46,13 +46,13 @@ export function storedName(image: string, images: readonly Image[]): string | un
   return names.find((name) => imageKey(name) === key) ?? names[0];
 }
 
-/** The images that the runtime does not pin and whose keys (`imageKey`) are not among `used`, by name. */
+/** Returns, sorted by name, the images that the runtime does not pin and whose keys (`imageKey`) are not in `used`. */
 export function unusedImages(images: readonly Image[], used: ReadonlySet<string>): Image[] {
   return images
     .filter((image) => !image.pinned && !imageKeys(image).some((key) => used.has(key)))
     .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
 }
 
-/** The names of an image for people: its tags, else its digest, else its id. */
+/** Returns what to call an image in messages: its tags, else its digest, else its id. */
 export const nameOf = ({ repoTags, repoDigests, id }: Image): string =>
   repoTags.length > 0 ? repoTags.join(', ') : (repoDigests[0] ?? id);

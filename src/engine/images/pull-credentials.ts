@@ -8,7 +8,7 @@ import { lookUpCredentials } from './docker-keyring.ts';
 import { errorMessage } from '../../errors.ts';
 import { reasons } from '../view/reasons.ts';
 
-/** Types of Secrets with credentials, and the key of their data. */
+/** The types of Secrets that hold credentials, with the key of their data. */
 const forms = new Map([
   ['kubernetes.io/dockerconfigjson', { key: '.dockerconfigjson', parse: parseDockerConfigJSON }],
   ['kubernetes.io/dockercfg', { key: '.dockercfg', parse: parseDockercfg }],
@@ -16,9 +16,9 @@ const forms = new Map([
 
 interface Deps {
   configObjects: ConfigObjectLookup;
-  /** The node's own credentials for a repository. Never rejects. */
+  /** Returns the node's own credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
-  /** Gets the node's passwords and tokens, to hide them in texts. */
+  /** Receives the node's passwords and tokens, so that they are redacted. */
   secrets: SecretValues;
 }
 
@@ -27,8 +27,8 @@ export class PullCredentials {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Credentials to try for the image, in order. Empty if it is pulled without. Rejects if a Secret of the pod is
-   * malformed.
+   * Resolves with the credentials to try for the image, in order. Empty to pull without any. Rejects if a Secret of the
+   * pod is malformed.
    */
   async of(image: string, pod: Pod, recorder: PodEventRecorder): Promise<RegistryCredentials[]> {
     const repository = parseImageName(image)?.repository;
@@ -41,12 +41,13 @@ export class PullCredentials {
   }
 }
 
-/** The secret parts of credentials. */
+/** Returns the secret parts of credentials. */
 const secretParts = ({ password, identityToken }: RegistryCredentials): string[] => [password, identityToken];
 
 /**
- * Credentials from the pod's imagePullSecrets. Reports a missing Secret as an event and skips it. Throws if one is
- * malformed. kubelet: kubelet_pods.go getPullSecretsForPod, credentialprovider/secrets/secrets.go MakeDockerKeyring
+ * Returns the credentials in the pod's imagePullSecrets. Reports a missing Secret as an event and skips it. Throws if
+ * one is malformed. kubelet: kubelet_pods.go getPullSecretsForPod, credentialprovider/secrets/secrets.go
+ * MakeDockerKeyring
  */
 function imagePullSecrets(
   { metadata: { namespace }, spec }: Pod,

@@ -21,12 +21,12 @@ interface ImagePull {
   figures?: PullProgress;
 }
 
-/** Polled, because the runtime sends no progress events. */
+/** Progress is polled, because the runtime sends no progress events. */
 const lookPeriodMs = 1000;
 
 /**
- * Progress of the pulls under way, read only while there are any. The runtime does not report which image a layer
- * belongs to. So there is no progress while several images are pulled.
+ * Reads the progress of the running pulls. The runtime does not report which image a layer belongs to, so there is no
+ * progress while several images are pulled.
  */
 export class PullWatch {
   /** By image. */
@@ -35,7 +35,7 @@ export class PullWatch {
 
   constructor(private readonly deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit }) {}
 
-  /** Watches a pull until it ends. */
+  /** Watches a pull until it finishes. */
   async during<T>(image: string, waiter: Waiter, pull: () => Promise<T>): Promise<T> {
     this.add(image, waiter);
     try {
@@ -45,7 +45,7 @@ export class PullWatch {
     }
   }
 
-  /** Progress of the pod's pulls. */
+  /** Returns the progress of the pod's pulls. */
   of(podUID: string): PullSnapshot[] {
     return [...this.pulls].flatMap(([image, { waiters, figures }]) =>
       [...waiters].flatMap(({ pod, container }) =>
@@ -107,7 +107,7 @@ type PulledLayers = ReadonlyMap<string, LayerIngest>;
 
 /**
  * Updates the layers of a pull that began at `startedAt`, in milliseconds since the epoch. A layer without an ingest is
- * complete. An ingest of an earlier pull counts once it grows again.
+ * complete. An ingest left from an earlier pull counts once it grows again.
  */
 export function nextLayers(layers: PulledLayers, ingests: readonly LayerIngest[], startedAt: number): PulledLayers {
   const next = new Map<string, LayerIngest>();

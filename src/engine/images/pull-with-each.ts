@@ -1,8 +1,8 @@
 import { errorMessage } from '../../errors.ts';
 
 /**
- * Pulls with each of the credentials, or of the pods that have them, in turn until one works, or once without any.
- * Rejects with the errors of all attempts. kubelet: kuberuntime/kuberuntime_image.go PullImage
+ * Tries the credentials, or the pods that have them, in order until one pull succeeds. Without any, pulls once. Rejects
+ * with the errors of all attempts. kubelet: kuberuntime/kuberuntime_image.go PullImage
  */
 export async function pullWithEach<Auth, T>(
   credentials: readonly Auth[],

@@ -1,31 +1,31 @@
 import type { Clock } from '../../clock.ts';
 import { abortWith } from '../../flow/abort-with.ts';
 
-/** What is known of all pulls together. */
+/** What is known about all pulls together. */
 interface PulledSoFar {
   readonly receivedBytes: number;
-  /** True while some image lacks data. Otherwise the runtime unpacks, or has not begun. */
+  /** True while some image lacks data. Otherwise the runtime is unpacking, or has not begun. */
   readonly isFetching: boolean;
 }
 
 /**
- * Looks at the pulls since a time, in milliseconds since the epoch. Resolves with undefined if nothing is ever known.
- * Rejects if it cannot look now.
+ * Reads the progress of the pulls since a time, in milliseconds since the epoch. Resolves with undefined if the
+ * progress can never be known. Rejects if it cannot be read now.
  */
 export type PullProgress = (since: number) => Promise<PulledSoFar | undefined>;
 
 const checkPeriodMs = 10_000;
-/** Limit of the silence while data is fetched. */
+/** How long a pull may make no progress while data is fetched. */
 const fetchTimeoutMs = 240_000;
 /**
- * Limit of the silence otherwise. Unpacking reports no progress, and takes long on a slow disk. The kubelet has no
- * limit. This one ends the pull of a runtime that hangs.
+ * How long a pull may make no progress otherwise. Unpacking reports no progress, and takes long on a slow disk. The
+ * kubelet has no limit. This one cancels the pull of a hung runtime.
  */
 const silenceTimeoutMs = 3_600_000;
 
 /**
- * Runs a pull. Cancels it if data that began to come does not go on for four minutes, or nothing changes for an hour.
- * Without known progress there is no limit.
+ * Runs a pull. Cancels it if data stops arriving for four minutes, or nothing changes for an hour. There is no limit if
+ * the progress is unknown.
  */
 export async function unlessStalled<T>(
   pull: (signal: AbortSignal) => Promise<T>,
@@ -46,8 +46,8 @@ export async function unlessStalled<T>(
 }
 
 /**
- * Resolves with the limit that the silence of a pull reached. Resolves with undefined if the pull ended or has no known
- * progress.
+ * Resolves with the limit that a pull without progress reached. Resolves with undefined if the pull finished, or if its
+ * progress is unknown.
  */
 async function silentFor(progress: PullProgress, clock: Clock, ended: AbortSignal): Promise<number | undefined> {
   const startedAt = clock.now();
@@ -67,7 +67,9 @@ async function silentFor(progress: PullProgress, clock: Clock, ended: AbortSigna
   return undefined;
 }
 
-/** A look that fails, such as without descriptors, says nothing about the pull. The next one may succeed. */
+/**
+ * If a read fails, for example for lack of descriptors, that says nothing about the pull. The next read may succeed.
+ */
 function lookOnce(progress: PullProgress, since: number): Promise<PulledSoFar | undefined | 'failed'> {
   return progress(since).catch(() => 'failed' as const);
 }

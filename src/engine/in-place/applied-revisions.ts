@@ -27,15 +27,15 @@ interface Kept extends AppliedRevision {
 const fileName = 'revision.json';
 /** Above the largest manifest. */
 const maxFileBytes = 16 * 1024 * 1024;
-/** Files that are read at a time. */
+/** How many files are read at a time. */
 const maxReads = 16;
 
 /**
- * The revision that each pod runs, with containers that still have the resources of an earlier one. It is stored in the
- * pod's folder and is removed with it. So the next agent knows the revision, after a kill at any moment too.
+ * The revision that each pod runs, and which containers still have the resources of an earlier one. It is stored in the
+ * pod's folder and removed with it. So the next agent knows the revision, even if this one is killed at any moment.
  *
- * INVARIANTS: a revision is on the disk before anything of it is carried out in place. A file is whole or absent. If it
- * is absent, the next change replaces the pod. No folder is made here.
+ * INVARIANTS: a revision is on disk before any of it is applied in place. A file is complete or absent. If it is
+ * absent, the next change replaces the pod. This class creates no folders.
  */
 export class AppliedRevisions {
   private readonly kept = new Map<string, Kept>();
@@ -50,12 +50,12 @@ export class AppliedRevisions {
     await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
   }
 
-  /** The revision that the pod runs. Returns undefined if it is unknown. */
+  /** Returns the revision that the pod runs. Returns undefined if it is unknown. */
   of(uid: string): Pod | undefined {
     return this.kept.get(uid)?.pod;
   }
 
-  /** The known revisions of pods of this name. */
+  /** Returns the known revisions of pods of this name. */
   named({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): Pod[] {
     const found: Pod[] = [];
     for (const { pod } of this.kept.values()) {
@@ -64,19 +64,19 @@ export class AppliedRevisions {
     return found;
   }
 
-  /** Resources of containers that still have those of an earlier revision, by container id. */
+  /** Returns by container id the resources of containers that still have those of an earlier revision. */
   outdated(uid: string): Readonly<Record<string, Container['resources']>> {
     return this.kept.get(uid)?.outdated ?? {};
   }
 
-  /** True if resources of the pod or its containers are not those of its revision yet. */
+  /** True while the pod or its containers do not have the resources of its revision yet. */
   isResizing(uid: string): boolean {
     return this.kept.get(uid)?.isResizing ?? false;
   }
 
   /**
-   * Makes this the revision that the pod runs. Called by its worker before each sync, so that no container is being
-   * made meanwhile. Resolves with the change from the earlier revision.
+   * Makes this the revision that the pod runs. Its worker calls this before each sync, when no container is being
+   * created. Resolves with the change from the earlier revision.
    */
   async accept(pod: Pod, podStatus: RuntimePodStatus): Promise<PodChange> {
     const { uid } = pod.metadata;
@@ -98,13 +98,13 @@ export class AppliedRevisions {
     return change;
   }
 
-  /** Notes that this container has the resources of the pod's revision. */
+  /** Records that this container has the resources of the pod's revision. */
   containerResized(uid: string, containerID: string): void {
     const kept = this.kept.get(uid);
     if (kept !== undefined) kept.outdated = without(kept.outdated, containerID);
   }
 
-  /** Notes that all resources are those of the revision. */
+  /** Records that all resources are those of the revision. */
   async resized(uid: string): Promise<void> {
     const kept = this.kept.get(uid);
     if (kept?.isResizing !== true) return;
@@ -112,18 +112,18 @@ export class AppliedRevisions {
     await this.write(uid, false);
   }
 
-  /** Forgets a pod that starts over. */
+  /** Drops a pod that starts over. */
   forget(uid: string): void {
     this.kept.delete(uid);
   }
 
-  /** Forgets the pod before its folder is removed. Resolves when no write to it is under way. */
+  /** Drops the pod before its folder is removed. Resolves once no write to it is in progress. */
   async release(uid: string): Promise<void> {
     this.forget(uid);
     await this.writing.get(uid);
   }
 
-  /** Resolves when no write is under way. */
+  /** Resolves once no write is in progress. */
   async close(): Promise<void> {
     await Promise.all(this.writing.values());
   }
@@ -132,7 +132,7 @@ export class AppliedRevisions {
     this.kept.set(uid, { ...revision, isWritten });
   }
 
-  /** Writes the file after an earlier write of it. Never rejects. `isDurable`: it survives a power cut. */
+  /** Writes the file once earlier writes of it are done. Never rejects. `isDurable`: it survives a power cut. */
   private write(uid: string, isDurable: boolean): Promise<void> {
     const writing = (this.writing.get(uid) ?? Promise.resolve())
       .then(() => this.writeNow(uid, isDurable))
@@ -170,16 +170,16 @@ export class AppliedRevisions {
 }
 
 /**
- * The revision in a pod's folder. Resolves with undefined if there is no valid one; with `logger`, a damaged one is set
- * aside. Rejects if it may not be read.
+ * Reads the revision in a pod's folder. Resolves with undefined if there is no valid one; with `logger`, a damaged one
+ * is renamed. Rejects if permission is denied.
  */
 export function readRevision(podDir: string, logger?: Logger): Promise<AppliedRevision | undefined> {
   return readRecordFile(join(podDir, fileName), maxFileBytes, decodeRevision, logger);
 }
 
 /**
- * Containers that do not have the resources of the next revision. Earlier ones stay, because their resize may be under
- * way in the runtime.
+ * Returns the containers that do not have the resources of the next revision. Keeps those already listed, because the
+ * runtime may still be resizing them.
  */
 function outdatedAfter(
   { pod: current, outdated }: AppliedRevision,
@@ -197,14 +197,16 @@ function outdatedAfter(
   );
 }
 
-/** Text to compare. The time of the first sight differs from one agent to the next. */
+/**
+ * Returns a text for comparing revisions. Leaves out when the pod was first seen, because that differs between agents.
+ */
 function textOf(revision: AppliedRevision): string {
   const { pod, ...rest } = storedPart(revision);
   const annotations = without(pod.metadata.annotations ?? {}, configAnnotations.seen);
   return JSON.stringify({ ...rest, pod: { ...pod, metadata: { ...pod.metadata, annotations } } });
 }
 
-/** Without the status, which is not a part of the manifest. */
+/** Leaves out the status, which is not part of the manifest. */
 function storedPart({ pod: { metadata, spec }, outdated, isResizing }: AppliedRevision): AppliedRevision {
   return { pod: { metadata, spec }, outdated, isResizing };
 }

@@ -8,14 +8,14 @@ import { podQOSClass } from '../../api/values/qos.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { containerResize, isLimitRemoved, withoutResizable } from './container-resize.ts';
 
-/** How a pod goes from one revision to the next. */
+/** How a pod changes from one revision to the next. */
 export type PodChange =
   | { kind: 'none' }
   | {
       kind: 'inPlace';
-      /** Names of containers with other cpu or memory. */
+      /** Containers whose cpu or memory changes. */
       resize: ResizedContainer[];
-      /** Names of containers with another image. Only these restart. */
+      /** Names of containers whose image changes. Only these restart. */
       images: string[];
     }
   /** `because` completes the sentence "The pod is replaced: …". */
@@ -23,15 +23,15 @@ export type PodChange =
 
 export interface ResizedContainer {
   name: string;
-  /** True if the container's resizePolicy wants a restart. */
+  /** True if the container's resizePolicy requires a restart. */
   restart: boolean;
 }
 
 /**
- * Decides if a running pod can take its next revision in place. It can if only images, cpu and memory of its regular
- * containers and sidecars differ. Ignores the UID, the status and the kubelet's own annotations.
+ * Decides if the next revision can be applied to a running pod in place. It can if only images, cpu and memory of its
+ * regular containers and sidecars differ. Ignores the UID, the status and the kubelet's own annotations.
  *
- * `policy`: of the node. The kubelet does this only for pods of an API server: kubelet.go canResizePod,
+ * `policy` is the node's. The kubelet does this only for pods of an API server: kubelet.go canResizePod,
  * pkg/apis/core/validation/validation.go ValidatePodResize, ValidatePodUpdate
  */
 export function computePodChange(current: Pod, desired: Pod, policy: InPlacePolicy): PodChange {
@@ -72,12 +72,14 @@ function resizeObstacle(
   return unlimited && `a limit of container ${unlimited.next.name} is removed`;
 }
 
-/** The containers that can change in place, in one order. A regular init container would have to run again. */
+/**
+ * Returns the containers that can change in place, in a fixed order. A regular init container would have to run again.
+ */
 function changeable({ spec }: Pod): Container[] {
   return [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers];
 }
 
-/** Everything that does not change in place, as plain JSON, because one side may be from the disk. */
+/** Returns everything that cannot change in place, as plain JSON, because one side may come from disk. */
 function frameOf({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): unknown {
   const frame = {
     metadata: { ...metadata, annotations: writtenAnnotations(annotations) },
@@ -96,7 +98,7 @@ function containerFrame({ image: _image, imagePullPolicy: _policy, resources, ..
   return { ...container, resources: withoutResizable(resources) };
 }
 
-/** True if each policy stays, or follows from the image on both sides. */
+/** True if each pull policy is unchanged, or follows from the image on both sides. */
 function haveSamePullPolicies(current: Pod, desired: Pod): boolean {
   const before = changeable(current);
   return changeable(desired).every(({ image, imagePullPolicy }, index) => {

@@ -9,13 +9,13 @@ const parts = ['requests', 'limits'] as const;
 
 /** A change of a container's cpu or memory. */
 export interface ContainerResize {
-  /** True if the resizePolicy of a changed resource wants a restart. */
+  /** True if the resizePolicy of a changed resource requires a restart. */
   restart: boolean;
-  /** Such as `memory limit 64Mi → 128Mi`. */
+  /** Texts such as `memory limit 64Mi → 128Mi`. */
   changes: string[];
 }
 
-/** Returns undefined if cpu and memory stay. Amounts count, not their texts. */
+/** Returns undefined if cpu and memory stay the same. Compares the amounts, not how they are written. */
 export function containerResize(
   current: Pick<Container, 'resources'>,
   desired: Pick<Container, 'resources' | 'resizePolicy'>,
@@ -40,14 +40,14 @@ export function containerResize(
   };
 }
 
-/** True if a limit of cpu or memory is removed. A runtime cannot remove one of a running container. */
+/** True if a limit of cpu or memory is removed. A runtime cannot remove a limit from a running container. */
 export function isLimitRemoved(current: Pick<Container, 'resources'>, desired: Pick<Container, 'resources'>): boolean {
   return resizable.some(
     (resource) => !isNone(current.resources?.limits?.[resource]) && isNone(desired.resources?.limits?.[resource]),
   );
 }
 
-/** The resources that cannot change in place. Returns undefined if there are none. */
+/** Returns the resources that cannot change in place. Returns undefined if there are none. */
 export function withoutResizable(resources: Resources | undefined): Partial<Resources> | undefined {
   const kept = Object.entries(resources ?? {}).flatMap(([part, amounts]) => {
     if (part !== 'requests' && part !== 'limits') return [[part, amounts] as const];
@@ -61,7 +61,7 @@ export function withoutResizable(resources: Resources | undefined): Partial<Reso
 
 const isNone = (text: string | undefined): boolean => toQuantity(text).nanos === 0n;
 
-/** A missing amount differs from zero, because it decides how defaults and sums are made. */
+/** A missing amount differs from zero, because defaults and sums treat it differently. */
 function isSameAmount(before: string | undefined, after: string | undefined): boolean {
   if (before === after) return true;
   if (before === undefined || after === undefined) return false;

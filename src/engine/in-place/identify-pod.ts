@@ -6,15 +6,15 @@ import { computePodChange } from './compute-pod-change.ts';
 /** A revision of a declared pod that may run. */
 export interface KnownPod {
   pod: Pod;
-  /** True if it ended or ends. A change of its manifest starts it again. */
+  /** True if it is stopping or has finished. A changed manifest starts it again. */
   isOver: boolean;
 }
 
 /**
- * The declared pod, under the UID of the revision that runs if it can take that revision's place without a new pod.
- * `known`: revisions of the same full name, the most likely one first.
+ * Returns the declared pod. If it can replace the running revision in place, it keeps that revision's UID. `known` are
+ * revisions of the same full name, the most likely one first.
  *
- * The kubelet derives the UID from the manifest, so that each change of a manifest is another pod: config/common.go
+ * The kubelet derives the UID from the manifest, so that each change of a manifest makes a new pod: config/common.go
  * applyDefaults. Here that UID only names the revision, in the annotation `kubernetes.io/config.hash`.
  */
 export function identifyPod(declared: Pod, known: readonly KnownPod[], policy: InPlacePolicy): Pod {
@@ -26,7 +26,7 @@ export function identifyPod(declared: Pod, known: readonly KnownPod[], policy: I
   return running === undefined ? declared : withUID(declared, running.pod.metadata.uid);
 }
 
-/** The name of a pod's revision: the UID that its manifest would give it. */
+/** Returns the name of a pod's revision: the UID that its manifest would give it. */
 export function revisionOf({ metadata }: Pod): string {
   return metadata.annotations?.[configAnnotations.hash] ?? metadata.uid;
 }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Container, Pod } from '../../api/types.ts';
 
-/** The revision that a pod runs, and what of the earlier one is left. */
+/** The revision that a pod runs, and what is left of the earlier one. */
 export interface AppliedRevision {
   pod: Pod;
-  /** Resources of containers that still have those of an earlier revision, by container id. */
+  /** By container id, the resources of containers that still have those of an earlier revision. */
   outdated: Record<string, Container['resources']>;
-  /** True until the resources of all containers and of the pod's cgroup are those of the revision. */
+  /** True until all containers and the pod's cgroup have the resources of the revision. */
   isResizing: boolean;
 }
 
@@ -16,7 +16,7 @@ export function encodeRevision(revision: AppliedRevision): Uint8Array {
   return Buffer.from(`${hashOf(content)}\n${content}`);
 }
 
-/** Returns undefined if the bytes are damaged, or from another release. */
+/** Returns undefined if the bytes are damaged, or were written by a different release. */
 export function decodeRevision(bytes: Buffer): AppliedRevision | undefined {
   const text = bytes.toString('utf8');
   const end = text.indexOf('\n');
@@ -26,7 +26,7 @@ export function decodeRevision(bytes: Buffer): AppliedRevision | undefined {
   return isRevision(value) ? value : undefined;
 }
 
-/** The hash shows that we wrote the file, so that the rest of its shape is known. */
+/** Checks little, because the hash shows that we wrote the file. */
 function isRevision(value: unknown): value is AppliedRevision {
   const { pod, outdated, isResizing } = Object(value) as Partial<Record<keyof AppliedRevision, unknown>>;
   return typeof pod === 'object' && typeof outdated === 'object' && typeof isResizing === 'boolean';

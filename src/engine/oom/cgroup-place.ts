@@ -1,4 +1,4 @@
-/** Part of a cgroup's path that can name a pod or container, with the path up to it. */
+/** A part of a cgroup's path that may name a pod or container, with the path up to it. */
 export interface CgroupStep {
   path: string;
   /** UID of a pod, if it names one. */
@@ -8,8 +8,8 @@ export interface CgroupStep {
 }
 
 /**
- * The steps of a cgroup's path, outermost first. A privileged container can give cgroups below its own any name, so the
- * first step that fits counts.
+ * Returns the steps of a cgroup's path, outermost first. A privileged container can give any name to cgroups below its
+ * own, so callers use the first step that matches.
  */
 export function cgroupSteps(path: string): CgroupStep[] {
   const parts = path.split('/').filter((part) => part !== '');

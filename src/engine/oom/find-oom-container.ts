@@ -5,11 +5,11 @@ import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { OOMContainer } from './oom-watcher.ts';
 
 interface Deps {
-  /** A pod of this agent in the runtime, by its last listing. */
+  /** Finds a pod of this agent in the runtime's last listing. */
   listedPod: (uid: string) => RuntimePod | undefined;
-  /** A pod that a manifest declares. */
+  /** Finds a pod that a manifest declares. */
   declaredPod: (uid: string) => Pod | undefined;
-  /** Pod of a listed container. */
+  /** Finds the pod of a listed container. */
   listedPodUIDOf: (containerID: string) => string | undefined;
   /** Asks the runtime, for containers that are not listed yet. Resolves with undefined if it does not know the id. */
   askPodUIDOf: (containerID: string) => Promise<string | undefined>;
@@ -35,7 +35,7 @@ export function oomContainers(deps: Deps): {
       if (podUID === undefined || pod === undefined) return undefined;
       const listed = deps.listedPod(podUID)?.containers.find((container) => container.id === id);
       const { name } = listed ?? (await deps.askStatus(id)) ?? {};
-      // A sandbox has no status of a container.
+      // A sandbox has no container status.
       if (name === undefined) return undefined;
       return { id, pod, name, limit: memoryLimit(deps.declaredPod(podUID), name) };
     },

@@ -1,28 +1,28 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 
-/** Messages of the kernel since a moment. */
+/** The kernel's messages from some point on. */
 export interface KernelLog {
-  /** Returns the next messages, `maxRecords` at most. Never waits. Throws if the log is lost. */
+  /** Returns the next messages, `maxRecords` at most. Never waits. Throws if the log cannot be read any more. */
   read(maxRecords: number): KernelMessages;
   close(): void;
 }
 
 export interface KernelMessages {
-  /** Messages of the kernel itself, oldest first. Those that programs wrote into the log are left out. */
+  /** Messages of the kernel itself, oldest first. Leaves out those that programs wrote into the log. */
   messages: string[];
-  /** True if nothing more is there now. */
+  /** True if there are no more messages now. */
   isAtEnd: boolean;
 }
 
 /** Device number of /dev/kmsg. See devices.txt of the kernel. */
 const kmsgDevice = (1 << 8) | 11;
-/** Longest record that the kernel gives. kernel: printk.h PRINTK_MESSAGE_MAX */
+/** Longest record that the kernel returns. kernel: printk.h PRINTK_MESSAGE_MAX */
 const maxRecordBytes = 8192;
 
 /**
- * Opens the kernel's log at its oldest message. Throws a `UserError` if this process may not read it. The caller closes
- * it. kubelet: oom/oom_watcher_linux.go NewWatcher
+ * Opens the kernel's log at its oldest message. Throws a `UserError` if this process may not read it. The caller must
+ * close it. kubelet: oom/oom_watcher_linux.go NewWatcher
  */
 export function openKernelLog(path = '/dev/kmsg'): KernelLog {
   let fd: number;
@@ -47,7 +47,7 @@ export function openKernelLog(path = '/dev/kmsg'): KernelLog {
   });
 }
 
-/** The log behind a device that gives one record a read. */
+/** Reads the log from a device that returns one record per read. */
 export function kernelLog(device: { read: (buffer: Buffer) => number; close: () => void }): KernelLog {
   const buffer = Buffer.alloc(maxRecordBytes);
   return {
@@ -61,7 +61,7 @@ export function kernelLog(device: { read: (buffer: Buffer) => number; close: () 
           found.isAtEnd = length === 0;
         } catch (error) {
           if (hasCode(error, 'EAGAIN')) found.isAtEnd = true;
-          // The kernel dropped records that were not read in time. The next read gives the oldest that is left.
+          // The kernel dropped records that were not read in time. The next read returns the oldest that is left.
           else if (!hasCode(error, 'EPIPE')) throw error;
         }
       }
@@ -72,11 +72,11 @@ export function kernelLog(device: { read: (buffer: Buffer) => number; close: () 
 }
 
 /**
- * The text of a record. Returns undefined if a program wrote it: the kernel gives such records a facility other than 0.
- * kernel: Documentation/ABI/testing/dev-kmsg
+ * Returns the text of a record. Returns undefined if a program wrote it: its facility is not 0 then. kernel:
+ * Documentation/ABI/testing/dev-kmsg
  */
 function kernelMessage(record: string): string | undefined {
-  // Lines after the first are facts about a device.
+  // Later lines describe a device.
   const [, priority = '', text = ''] = /^(\d+),[^;\n]*;([^\n]*)/.exec(record) ?? [];
   const isOfKernel = priority !== '' && Number(priority) >> 3 === 0;
   return isOfKernel ? text : undefined;

@@ -8,9 +8,9 @@ export interface KernelOOM {
   shmemKi: number;
   /** True if the machine ran out of memory. Otherwise a cgroup reached its limit. */
   isSystem: boolean;
-  /** Cgroup of the process. Undefined if the kernel left it out, as it does when kills come fast. */
+  /** Cgroup of the process. Undefined if the kernel left it out, as it does for kills in quick succession. */
   cgroup: string | undefined;
-  /** The cgroup that reached its limit, and this limit in KiB. */
+  /** The cgroup that reached its limit, and that limit in KiB. */
   limitCgroup: string | undefined;
   limitKi: number | undefined;
   /** True if all processes of the cgroup were killed with it. */
@@ -23,15 +23,15 @@ type Report = Pick<KernelOOM, 'cgroup' | 'limitCgroup' | 'limitKi'> & { isSystem
 const noReport: Report = { isSystem: undefined, cgroup: undefined, limitCgroup: undefined, limitKi: undefined };
 
 /**
- * Reads kills out of the kernel's messages, of kernels since 3.10. The name of a process is text of a container, so
- * every pattern matches to the end of its line. kubelet: cadvisor utils/oomparser/oomparser.go
+ * Parses kills from the messages of kernels since 3.10. A container can choose the name of a process, so every pattern
+ * matches up to the end of its line. kubelet: cadvisor utils/oomparser/oomparser.go
  */
 export class KernelOOMs {
   private report = noReport;
   /** The kill that the next messages may add to. */
   private latest: KernelOOM | undefined;
 
-  /** Takes the next message. Returns a kill that it completes. */
+  /** Parses the next message. Returns the kill that it completes, if any. */
   take(message: string): KernelOOM | undefined {
     if (message.includes(' invoked oom-killer: ')) return this.begin();
     if (message.startsWith('oom-kill:')) return this.readSummary(message);
@@ -61,7 +61,7 @@ export class KernelOOMs {
   private readSummary(message: string): KernelOOM | undefined {
     const earlier = this.flush();
     const [, constraint, places = ''] = /^oom-kill:constraint=(\w+),(.*?),task=.*,pid=\d+,uid=\d+$/.exec(message) ?? [];
-    // The kernel writes `global_oom` in the place of `oom_memcg=` if the machine ran out of memory.
+    // If the machine ran out of memory, the kernel writes `global_oom` instead of `oom_memcg=`.
     const [, limitCgroup] = /,oom_memcg=(.*?),task_memcg=/.exec(places) ?? [];
     const [, cgroup] = /,task_memcg=(.*)$/.exec(places) ?? [];
     const isSystem = constraint !== 'CONSTRAINT_MEMCG';
@@ -73,7 +73,7 @@ export class KernelOOMs {
     const kill = /^(?:.*: )?Killed process (\d+)(?:, UID \d+,)? \((.*)\),? (total-vm:\d+kB.*)$/.exec(message);
     if (kill === null) return undefined;
     const [, pid, name = '', figures = ''] = kill;
-    // A whole cgroup is killed: the first process stands for all.
+    // If a whole cgroup is killed, the first process stands for all.
     if (this.latest?.isWholeCgroup === true) return undefined;
     const earlier = this.flush();
     const { report } = this;

@@ -9,25 +9,25 @@ import { ifPresent } from '../../files/if-present.ts';
 import { type CgroupStep, cgroupSteps } from './cgroup-place.ts';
 
 /**
- * Shortest period between two reads. A container at its limit that gives page cache back changes the file a hundred
- * times a second.
+ * Shortest period between two reads. A container at its limit that frees page cache changes the file a hundred times a
+ * second.
  */
 const quietMs = 1000;
 /** Delay before a missing cgroup is looked for again. */
 const missingRetryMs = 10_000;
 
 interface Deps {
-  /** Folder of the cgroup over all pods, on cgroup v2. */
+  /** Folder of the cgroup that contains all pods, on cgroup v2. */
   folder: string;
-  /** Called for a pod whose cgroup counts another kill. The containers are those whose cgroups still exist. */
+  /** Called when a pod's cgroup counts another kill, with the containers whose cgroups still exist. */
   onKill: (podUID: string, containerIDs: string[]) => void;
   clock: Clock;
 }
 
 /**
- * Notices kills in the cgroups of pods, on cgroup v2. There a cgroup counts the kills below it, and the kernel reports
- * changes of the count to inotify. On cgroup v1 it reports them by eventfd, which Node does not have; the runtime
- * reports these kills.
+ * Notices kills in the cgroups of pods, on cgroup v2. On v2 a cgroup counts the kills below it, and the kernel reports
+ * changes of the count to inotify. On v1 the kernel reports them by eventfd, which Node does not support; there the
+ * runtime reports these kills.
  */
 export class MemoryEvents {
   /** Kills by folder of a pod or container. */
@@ -43,7 +43,7 @@ export class MemoryEvents {
         await this.follow(signal);
       } catch (error) {
         if (!hasCode(error, 'ENOENT')) throw error;
-        // The cgroup is not made yet, or was removed.
+        // The cgroup does not exist yet, or was removed.
         await this.deps.clock.sleep(missingRetryMs, { signal });
       }
     }
@@ -66,7 +66,7 @@ export class MemoryEvents {
     }
   }
 
-  /** Reports the pods with more kills than before. A new pod had none. */
+  /** Reports the pods with more kills than before. A new pod counts from none. */
   private async compare(): Promise<void> {
     const { folder, onKill } = this.deps;
     const total = await readKills(folder);
@@ -83,7 +83,7 @@ export class MemoryEvents {
 
 const eventsFile = 'memory.events';
 
-/** Kills by folder: of the cgroup over all pods, of pods, and of their containers. */
+/** Counts kills by folder: of the cgroup that contains all pods, of pods, and of their containers. */
 async function killsBelow(folder: string): Promise<Map<string, number>> {
   const kills = new Map([[folder, await readKills(folder)]]);
   const tiers = (await foldersIn(folder)).filter((path) => podUIDOf(path) === undefined);
@@ -91,7 +91,8 @@ async function killsBelow(folder: string): Promise<Map<string, number>> {
     for (const pod of await foldersIn(tier)) {
       if (podUIDOf(pod) === undefined) continue;
       for (const path of [pod, ...(await foldersIn(pod))]) {
-        // A cgroup that was removed meanwhile has no count. Another one must not seem to grow from zero later.
+        // A cgroup that was just removed has no count. The others must keep theirs, or they would seem to grow from
+        // zero later.
         const count = (await ifPresent(readKills(path), 'ENODEV')) ?? 0;
         if (count > 0) kills.set(path, count);
       }

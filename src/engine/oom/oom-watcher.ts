@@ -14,26 +14,26 @@ import { type KernelOOM, KernelOOMs } from './kernel-ooms.ts';
 /** Begins every message about a container, so that a history counts them as one kind. */
 const outOfMemory = 'Out of memory';
 
-/** The kernel's log is not skipped while the first pods start. */
+/** Waits this long before skipping old entries of the kernel's log, so that the first pods start without delay. */
 const firstReadAfterMs = 1000;
 /**
- * Period between reads of the kernel's log, for processes outside of pods. Node cannot wait for that device. A sign of
- * a kill in a pod leads to a read at once.
+ * Period between reads of the kernel's log, for processes outside of pods. Node cannot wait for that device. A report
+ * of a kill in a pod triggers a read at once.
  */
 const readPeriodMs = 10_000;
-/** Records read before other work has its turn. A record takes some 10 µs. */
+/** Number of records read before yielding to other work. A record takes some 10 µs. */
 const recordsPerTurn = 64;
-/** Waits for the kernel's log of a kill that a runtime has reported. A slow serial console delays that log. */
+/** Delays between reads of the kernel's log after a runtime reported a kill. A slow serial console delays that log. */
 const kernelWaitsMs = [0, 50, 200, 1000];
-/** A container's further kills within this time are counted, not reported. */
+/** More kills of a container within this time are counted, not reported. */
 const quietMs = 10_000;
-/** The latest sign of a kill comes within this time, also on a machine that hardly gets on. */
+/** All reports of one kill arrive within this time, even on an overloaded machine. */
 const lateSignMs = 120_000;
-/** Latest kills of a container that await further signs. */
+/** How many recent kills of a container can be matched with later reports. */
 const maxAwaiting = 64;
-/** Runtimes put a container directly below its pod, or one cgroup further down. Containers name those below. */
+/** Runtimes put a container directly below its pod, or one cgroup deeper. Containers choose the names below that. */
 const maxStepsToContainer = 2;
-/** Containers whose latest report is remembered. */
+/** How many containers' latest reports are remembered. */
 const maxRemembered = 1000;
 
 /** A container of a pod of this agent. */
@@ -46,42 +46,43 @@ export interface OOMContainer {
 }
 
 interface Deps {
-  /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */
+  /** Opens the kernel's log at its oldest message. Throws if this machine does not let us read it. */
   openKernelLog: () => KernelLog;
   /** Resolves with undefined if the id is not of a container of this agent's pods. */
   findContainer: (id: string) => Promise<OOMContainer | undefined>;
-  /** The pod of this agent with that UID. */
+  /** Finds the pod of this agent with this UID. */
   findPod: (uid: string) => PodRef | undefined;
   clock: Clock;
   emit: Emit;
   logger: Logger;
 }
 
-/** A source of signs. It has one sign for a kill, or one for several. */
+/** A source of kill reports. It has one report per kill, or one for several. */
 type Sign = 'kernel' | 'runtime' | 'end' | 'cgroup' | 'podCgroup';
 
 interface Kill {
   atMonotonic: number;
-  /** The sources that have it. */
+  /** The sources that reported it. */
   signs: Set<Sign>;
 }
 
 /** Kills of one container that were reported or counted. */
 interface Reported {
   atMonotonic: number;
-  /** Kills since then. */
+  /** Number of kills since then. */
   more: number;
   /** The latest ones, oldest first. */
   kills: Kill[];
 }
 
 /**
- * Reports every process that the kernel kills because memory ran out. Three sources have such kills: the kernel's log,
- * the runtime, and the cgroups of pods. Only the first has process and figures, so the others make it be read. If it
- * does not have the kill, they are reported without. kubelet: oom/oom_watcher_linux.go
+ * Reports every process that the kernel kills because memory ran out. Three sources report them: the kernel's log, the
+ * runtime, and the cgroups of pods. Only the log has the process and its memory, so a report from the others makes us
+ * read the log. If the log does not have the kill, it is reported without these details. kubelet:
+ * oom/oom_watcher_linux.go
  *
- * INVARIANT: the signs of one kill lead to one event. A sign belongs to the oldest kill of its container that has none
- * of its source, else it is of a new kill.
+ * INVARIANT: all reports of one kill lead to one event. A report belongs to the oldest kill of its container that its
+ * source has not reported yet; if there is none, it is a new kill.
  */
 export class OOMWatcher {
   private readonly ooms = new KernelOOMs();
@@ -95,7 +96,7 @@ export class OOMWatcher {
     this.startedAt = deps.clock.now();
   }
 
-  /** Reads the kernel's log until the signal is aborted. Resolves at once if this machine does not show it. */
+  /** Reads the kernel's log until the signal is aborted. Resolves at once if this machine does not let us read it. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     await clock.sleep(firstReadAfterMs, { signal });
@@ -130,7 +131,7 @@ export class OOMWatcher {
     });
   }
 
-  /** Called when the cgroup of this pod counts a kill, and those of these containers. Does not reject. */
+  /** Called when the cgroups of this pod and of these containers count a kill. Does not reject. */
   async killedInPod(podUID: string, containerIDs: readonly string[], signal: AbortSignal): Promise<void> {
     for (const id of containerIDs) await this.killedIn(id, signal, 'cgroup');
     if (containerIDs.length > 0) return;
@@ -141,10 +142,10 @@ export class OOMWatcher {
     });
   }
 
-  /** Takes the ends of containers: runtimes without an event for a kill report it there. */
+  /** Called when a container exits, because runtimes without an event for kills report them with the exit. */
   async containerDied(event: KubeletEvent, signal: AbortSignal): Promise<void> {
     if (event.type !== 'ContainerDied' || event.end?.reason !== 'OOMKilled') return;
-    // An earlier agent has reported it. A kill of another process of the container may have been long ago.
+    // An earlier agent reported it, or a kill in this container was already reported, perhaps long ago.
     if (event.end.finishedAt < this.startedAt || this.reported.has(event.id)) return;
     await this.killedIn(event.id, signal, 'end');
   }
@@ -157,7 +158,7 @@ export class OOMWatcher {
     }
   }
 
-  /** True if the sign is one more of a known kill in this container or pod, or of one that the kernel logs now. */
+  /** True if this report duplicates a known kill in this container or pod, or one that the kernel is just logging. */
   private async isOfKnownKill(key: string, sign: Sign, signal: AbortSignal): Promise<boolean> {
     for (const waitMs of kernelWaitsMs) {
       if (this.addSign(key, sign)) return true;
@@ -168,7 +169,9 @@ export class OOMWatcher {
     return this.addSign(key, sign);
   }
 
-  /** Adds the sign to the oldest kill that lacks a sign of this source. Returns false if every kill has one. */
+  /**
+   * Adds the report to the oldest kill that this source has not reported. Returns false if it has reported every kill.
+   */
   private addSign(key: string, sign: Sign): boolean {
     const sinceMonotonic = this.deps.clock.monotonic() - lateSignMs;
     const { kills = [] } = this.reported.get(key) ?? {};
@@ -214,7 +217,7 @@ export class OOMWatcher {
     this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem, sign: 'kernel' });
   }
 
-  /** Reports a new kill, known by its first sign. */
+  /** Reports a new kill when its first report arrives. */
   private report(
     key: string,
     {
@@ -256,7 +259,7 @@ export class OOMWatcher {
   }
 }
 
-/** Hands on the kernel's messages up to now, with a turn for other work between many. */
+/** Passes on the kernel's messages up to now, yielding to other work in between. */
 async function readUpToNow(
   kernelLog: KernelLog,
   take: (message: string) => Promise<void>,
@@ -270,12 +273,14 @@ async function readUpToNow(
   }
 }
 
-/** The message of a node's event. kubelet: oom/oom_watcher_linux.go Start */
+/** Returns the message of a node's event. kubelet: oom/oom_watcher_linux.go Start */
 function systemOOMText({ name, pid }: KernelOOM): string {
   return `System OOM encountered, victim process: ${name}, pid: ${pid}`;
 }
 
-/** The message of a kill in a container, such as `Out of memory: killed process 7 (app), anon-rss 60Mi, …`. */
+/**
+ * Returns the message about a kill in a container, such as `Out of memory: killed process 7 (app), anon-rss 60Mi, …`.
+ */
 function containerOOMText(oom: KernelOOM, podUID: string, containerID: string): string {
   const { pid, name, anonKi, fileKi, shmemKi, isWholeCgroup } = oom;
   const others = isWholeCgroup ? ' and all other processes of its cgroup' : '';
@@ -283,12 +288,12 @@ function containerOOMText(oom: KernelOOM, podUID: string, containerID: string): 
   return `${outOfMemory}: killed process ${pid} (${name})${others}, ${memory}; ${cause(oom, podUID, containerID)}`;
 }
 
-/** The same if the kernel's log does not have the kill. `limit` is that of the container's manifest. */
+/** Returns the message if the kernel's log does not have the kill. `limit` comes from the container's manifest. */
 function plainOOMText(limit: string | undefined): string {
   return `${outOfMemory}: a process was killed${limit === undefined ? '' : `; limit of the container ${limit}`}`;
 }
 
-/** A hint for the user. */
+/** Returns a hint for the user. */
 function oomHint(isSystem: boolean): string {
   return isSystem
     ? 'Give the pods memory limits, or reserve more memory for the system with --system-reserved.'

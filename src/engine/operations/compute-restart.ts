@@ -3,8 +3,8 @@ import { isSidecar } from '../../api/values/sidecars.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 /**
- * Ids of the running containers and sidecars that a restart ends, or of this container alone. Returns undefined if the
- * pod has no such container.
+ * Returns the ids of the running containers and sidecars that a restart stops, or only that of `container`. Returns
+ * undefined if the pod has no such container.
  */
 export function computeRestart({ spec }: Pod, status: RuntimePodStatus, container?: string): string[] | undefined {
   const restartable = [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers].map(({ name }) => name);

@@ -14,7 +14,7 @@ export type RevisionChoice =
 
 /** The annotations that prevent a new revision now. */
 export interface UpdateGates {
-  /** The closed window, as it is written. */
+  /** The closed window, as written. */
   closedWindow?: string | undefined;
   /** Path of the lock file that exists. */
   lock?: string | undefined;
@@ -31,8 +31,8 @@ export function computeUpdateGates(pod: Pod, now: Date, hasLock: (path: string) 
 }
 
 /**
- * Decides which revision of a declared pod runs. `declared` is the name of the revision in the manifest. A pin that
- * names another declared revision no longer counts, because the manifest changed.
+ * Decides which revision of a declared pod runs. `declared` is the name of the revision in the manifest. A pin for a
+ * different declared revision no longer counts, because the manifest has changed.
  */
 export function computeRevision(
   record: PodRecord | undefined,
@@ -62,7 +62,7 @@ export function computeRevision(
   return { kind: 'declared' };
 }
 
-/** The revision to roll back to: the last other one that was Ready. Returns undefined if there is none. */
+/** Returns the revision to roll back to: the last other one that was Ready. Returns undefined if there is none. */
 export function rollbackTarget(record: PodRecord, to?: number): PodRevision | undefined {
   if (to !== undefined) return record.revisions.find(({ number }) => number === to);
   const earlier = record.revisions.filter(({ number }) => number !== record.current);
@@ -70,8 +70,8 @@ export function rollbackTarget(record: PodRecord, to?: number): PodRevision | un
 }
 
 /**
- * The revision to run again because the current one is late. Returns undefined if the current one is in time, was
- * Ready, or no other one was. `ageMs`: since the current one was taken.
+ * Returns the revision to roll back to because the current one is late. Returns undefined if the current one is in time
+ * or was Ready, or if no other one was. `ageMs` counts from when the current one was chosen.
  */
 export function lateRollback(
   record: PodRecord,

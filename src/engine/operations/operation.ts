@@ -10,13 +10,13 @@ export type OperationAction = (typeof operationActions)[number];
 export interface OperationRequest {
   action: OperationAction;
   pod: PodName;
-  /** Of `restart`: this container alone. */
+  /** For `restart`: restarts only this container. */
   container?: string;
-  /** Of `rollback`: number of the revision. Absent for the last one that was Ready. */
+  /** For `rollback`: the number of the revision. Absent for the last one that was Ready. */
   to?: number;
 }
 
-/** A revision of a pod, as `history` shows it. */
+/** A revision of a pod that `history` shows. */
 export interface RevisionSummary {
   revision: number;
   /** Milliseconds since the epoch. */
@@ -28,7 +28,7 @@ export interface RevisionSummary {
   isCurrent: boolean;
 }
 
-/** The declared pod of this name. Throws a `RequestRefused` if no manifest declares it. */
+/** Returns the declared pod of this name. Throws a `RequestRefused` if no manifest declares it. */
 export function declaredOrRefused(name: PodName, declaredPod: (name: PodName) => Pod | undefined): Pod {
   const pod = declaredPod(name);
   if (pod !== undefined) return pod;
@@ -39,18 +39,18 @@ export function declaredOrRefused(name: PodName, declaredPod: (name: PodName) =>
 export interface EphemeralRequest {
   /** A v1.EphemeralContainer. */
   json: string;
-  /** True if the container is removed once it has ended. */
+  /** True if the container is removed once it has exited. */
   removesAtEnd: boolean;
 }
 
-/** The engine, for operators. */
+/** What operators can do with the engine. */
 export interface EngineOperations {
   /**
-   * Resolves with a sentence once it is on disk. Rejects with a `RequestRefused` if nothing was done, and with the
-   * signal's reason if it is aborted before the request begins.
+   * Resolves with a sentence once the request is on disk. Rejects with a `RequestRefused` if nothing was done, and with
+   * the signal's reason if it is aborted before the request begins.
    */
   operate(request: OperationRequest, signal?: AbortSignal): Promise<string>;
-  /** The revisions of a pod, oldest first. Throws a `RequestRefused` if no manifest declares it. */
+  /** Returns the revisions of a pod, oldest first. Throws a `RequestRefused` if no manifest declares it. */
   pastRevisions(pod: PodName): RevisionSummary[];
   /** Resolves with the name of the container once it is on disk, before it starts. Rejects as above. */
   addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string>;

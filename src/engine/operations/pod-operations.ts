@@ -33,30 +33,30 @@ import {
 } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
 
-/** Longest wait for the runtime's answer about one pod, and about one whose containers are known. */
+/** Longest waits for the runtime's answer about a pod: in general, and if its containers are already known. */
 const lookTimeoutMs = 10_000;
 const lookAgainTimeoutMs = 1000;
 
 interface Deps {
   records: PodRecords;
-  /** The pod of this name that runs or should run. Returns undefined if none is declared. */
+  /** Returns the pod of this name that runs or should run. Returns undefined if none is declared. */
   declaredPod: (pod: PodName) => Pod | undefined;
-  /** The sources whose last list has a pod of this name. */
+  /** Returns the sources whose last list has a pod of this name. */
   declarers: (pod: PodName) => string[];
   isTerminating: (uid: string) => boolean;
-  /** The known status of a pod in the runtime. */
+  /** Returns the last known status of a pod in the runtime. */
   podStatus: (uid: string) => RuntimePodStatus;
   /** Reads the status of a pod from the runtime. */
   lookAtPod: (uid: string) => Promise<void>;
-  /** Why the runtime does nothing now. Returns undefined if it answers. */
+  /** Returns why the runtime does nothing now. Returns undefined if it answers. */
   runtimeWaitsBecause: () => string | undefined;
-  /** True if this pod is Ready and nothing of an earlier manifest runs in it. */
+  /** True if this pod is Ready and nothing in it runs from an earlier manifest. */
   isWellAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
   redeclare: () => void;
-  /** True if the pod ended, other than by a stop, and does not start again by itself. */
+  /** True if the pod finished without being stopped, and does not start again by itself. */
   hasEnded: (uid: string) => boolean;
-  /** Has everything of the pod removed at its next start. Resolves once that is on disk. */
+  /** Requests that everything of the pod is removed when it starts next. Resolves once that is on disk. */
   runAnew: (uid: string) => Promise<void>;
   stopPod: (uid: string) => void;
   startPod: (uid: string) => void;
@@ -67,16 +67,16 @@ interface Deps {
   emit: Emit;
 }
 
-/** A declared pod, and how its UID came about. */
+/** A declared pod, and whether its UID is derived. */
 export interface DeclaredPod {
   pod: Pod;
   isDerivedUID: boolean;
 }
 
 /**
- * Requests of operators for declared pods, and the revisions that these pods run.
+ * Handles requests of operators for declared pods, and chooses the revisions that these pods run.
  *
- * INVARIANTS: a request is on disk before it is carried out. Carrying it out again changes nothing.
+ * INVARIANTS: a request is on disk before it is executed. Executing it again changes nothing.
  */
 export class PodOperations {
   /** Name of the declared revision of each pod, by its key. */
@@ -86,13 +86,13 @@ export class PodOperations {
   private readonly names = new WeakMap<Pod, string>();
   /** Lock files: true if the path exists. */
   private readonly locks = new Map<string, boolean>();
-  /** Those that are looked at now. */
+  /** The lock files that are being checked. */
   private readonly askedLocks = new Set<string>();
   private readonly acts = new Semaphore(1);
 
   constructor(private readonly deps: Deps) {}
 
-  /** The revision to run of a pod that a source declares. Notes a new revision. */
+  /** Returns the revision to run of a pod that a source declares. Records a new revision. */
   revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {
     const { records, clock } = this.deps;
     const key = podKey(pod.metadata);
@@ -115,7 +115,7 @@ export class PodOperations {
     return { pod, isDerivedUID };
   }
 
-  /** Why the pod does not run its declared revision. Returns undefined if it does. */
+  /** Returns why the pod does not run its declared revision. Returns undefined if it does. */
   keptUpdate({ metadata }: Pod): WaitingUpdate | undefined {
     return this.kept.get(podKey(metadata));
   }
@@ -124,12 +124,12 @@ export class PodOperations {
     return this.deps.records.of(metadata)?.isStopped === true;
   }
 
-  /** Ids of containers that must end and start again. */
+  /** Returns the ids of containers that must restart. */
   restarting({ metadata }: Pod): readonly string[] {
     return this.deps.records.of(metadata)?.restart ?? [];
   }
 
-  /** Names of containers whose restart was requested and whose next instance does not exist yet. */
+  /** Returns the names of containers whose restart was requested and whose next instance does not exist yet. */
   restartingContainers(pod: Pod): string[] {
     const ids = this.restarting(pod);
     if (ids.length === 0) return [];
@@ -137,7 +137,7 @@ export class PodOperations {
     return [...newest].flatMap(([name, id]) => (ids.includes(id) ? [name] : []));
   }
 
-  /** Forgets a pod that is no longer declared. */
+  /** Drops a pod that is no longer declared. */
   removed(pod: PodName): void {
     const key = podKey(pod);
     this.declared.delete(key);
@@ -145,7 +145,7 @@ export class PodOperations {
     this.deps.records.forget(pod);
   }
 
-  /** Forgets the pods that no source declares and that do not run on. Called once all sources were read. */
+  /** Drops the pods that no source declares and that do not keep running. Called once all sources were read. */
   retainDeclared(): void {
     for (const record of this.deps.records.all()) {
       if (!this.declared.has(podKey(record)) && this.deps.declaredPod(record) === undefined) this.removed(record);
@@ -153,7 +153,7 @@ export class PodOperations {
   }
 
   /**
-   * Notes progress, and takes or rolls back revisions whose time has come. Called now and then. Returns true if a
+   * Records progress, and starts or rolls back revisions whose time has come. Called periodically. Returns true if a
    * revision waits for a time or a lock.
    */
   review(): boolean {
@@ -164,7 +164,7 @@ export class PodOperations {
     return gated || records.some(hasDeadline);
   }
 
-  /** The revisions of a pod, oldest first. */
+  /** Returns the revisions of a pod, oldest first. */
   history(pod: PodName): RevisionSummary[] {
     const record = this.recordOf(declaredOrRefused(pod, this.deps.declaredPod));
     return record.revisions.map((revision) => ({
@@ -177,12 +177,12 @@ export class PodOperations {
     }));
   }
 
-  /** Carries out a request after it is on disk. Resolves with a sentence for people. */
+  /** Writes a request to disk, then executes it. Resolves with a sentence for the operator. */
   act(request: OperationRequest, signal?: AbortSignal): Promise<string> {
     return this.acts.run(() => this.actNow(request), signal);
   }
 
-  /** Emits an event if this is news, so that readers of the snapshot look again. */
+  /** Emits an event if this is a change, so that readers of the snapshot read it again. */
   private keep(key: string, { pod }: PodRevision, update: WaitingUpdate): void {
     const isNews = this.kept.get(key)?.reason !== update.reason;
     this.kept.set(key, update);
@@ -229,7 +229,7 @@ export class PodOperations {
     }
   }
 
-  /** The answer to a request that is recorded. `later`: its beginning if the runtime does the rest later. */
+  /** Returns the answer to a recorded request. It begins with `later` if the runtime does the rest later. */
   private asked(now: string, later: string): string {
     if (this.deps.runtimeWaitsBecause() === undefined) return now;
     return `${later} as soon as the container runtime answers`;
@@ -242,7 +242,7 @@ export class PodOperations {
       const hint = `Run it anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
       throw new RequestRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
     }
-    // Just after a start of the agent, the known status is empty.
+    // Just after the agent started, the known status is empty.
     const isKnown = podStatus(uid).containerStatuses.length > 0;
     await withTimeout(clock, isKnown ? lookAgainTimeoutMs : lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error;
@@ -262,7 +262,7 @@ export class PodOperations {
     return this.asked(`${idle} now`, idle);
   }
 
-  /** Runs a pod again that has ended, from the beginning. */
+  /** Runs a finished pod again from the beginning. */
   private async runAgain(pod: Pod): Promise<string> {
     await this.runAnew(pod);
     this.deps.startPod(this.declaredUID(pod));
@@ -287,7 +287,10 @@ export class PodOperations {
     return `pod/${name} rolled back to revision ${target.number} until ${until}`;
   }
 
-  /** Returns a change of the record to an earlier revision. It changes nothing once the pod runs another revision. */
+  /**
+   * Returns a function that changes the record to an earlier revision. It does nothing once the pod runs a different
+   * revision.
+   */
   private rolledBack(
     record: PodRecord,
     { number, name }: PodRevision,
@@ -321,7 +324,7 @@ export class PodOperations {
     else records.note(noted);
   }
 
-  /** The record with its current revision as one that was Ready, if it is Ready now. Else the same record. */
+  /** If the current revision is Ready now, returns the record with that recorded. Otherwise returns the same record. */
   private withReadiness(record: PodRecord): PodRecord {
     const { declaredPod, isWellAsDeclared } = this.deps;
     const current = currentRevision(record);
@@ -371,7 +374,7 @@ export class PodOperations {
     if (isStopped !== true && this.deps.isTerminating(metadata.uid)) refuse(`pod ${metadata.name} is terminating`);
   }
 
-  /** UID of the declared pod now. Its manifest may have changed while the request was written. */
+  /** Returns the current UID of the declared pod. Its manifest may have changed while the request was written. */
   private declaredUID({ metadata }: Pod): string {
     return this.deps.declaredPod(metadata)?.metadata.uid ?? metadata.uid;
   }
@@ -387,7 +390,7 @@ export class PodOperations {
     });
   }
 
-  /** A path whose file system hangs is not asked again, because each call would hold a thread. */
+  /** A path on a hung file system is not checked again, because each call would hold a thread. */
   private async checkLocks(): Promise<void> {
     const check = async (path: string): Promise<void> => {
       this.askedLocks.add(path);
@@ -408,12 +411,12 @@ function refuseUnwritten(error: unknown): never {
   throw new RequestRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
 }
 
-/** True if none of these containers is the newest of its name. */
+/** True if each of these containers has a newer instance. */
 function isRestarted(ids: readonly string[], status: RuntimePodStatus): boolean {
   return status.containerStatuses.length > 0 && ![...newestIDs(status).values()].some((id) => ids.includes(id));
 }
 
-/** The id of the newest instance of each container. */
+/** Returns the id of the newest instance of each container. */
 function newestIDs({ containerStatuses }: RuntimePodStatus): Map<string, string> {
   return new Map([...containerStatuses].reverse().map(({ name, id }) => [name, id]));
 }
@@ -430,7 +433,7 @@ function imagesOf({ pod: { spec } }: PodRevision): Record<string, string> {
   return Object.fromEntries(all.map(({ name, image = '' }) => [name, image]));
 }
 
-/** True also if that is unknown: the lock of a pod must hold. */
+/** Also true if that is unknown, because a pod's lock must hold. */
 async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);
@@ -440,7 +443,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** True if the current revision is to be Ready by a certain time. */
+/** True if the current revision must be Ready by a certain time. */
 function hasDeadline(record: PodRecord): boolean {
   const current = currentRevision(record);
   return current !== undefined && !current.wasReady && progressDeadlineMs(current.pod) !== undefined;

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Pod } from '../../api/types.ts';
 import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 
-/** A revision of a pod's manifest that was taken. */
+/** A revision of a pod's manifest that was accepted. */
 export interface PodRevision {
-  /** From 1; each later revision has a higher one. */
+  /** Counts from 1; a later revision has a higher number. */
   number: number;
   /** Hash of its content. */
   name: string;
   /** Milliseconds since the epoch. */
   takenAt: number;
-  /** File or URL of its manifest, or the folder or list that it is in. */
+  /** File or URL of its manifest, or the folder or list that contains it. */
   from: string;
   /** True if the UID is derived from the content of the manifest. */
   isDerivedUID: boolean;
@@ -26,40 +26,42 @@ export interface Pin {
   to: number;
   /** Name of the declared revision that it replaces. Absent if it stays until `unhold`. */
   whileDeclared?: string;
-  /** Why, as a sentence without its end. */
+  /** Why it runs, as a sentence without a full stop. */
   because: string;
 }
 
-/** All that was asked of one declared pod, and its revisions. */
+/** What operators requested for one declared pod, and its revisions. */
 export interface PodRecord {
   version: 1;
   namespace: string;
   name: string;
-  /** Number of the revision that runs, or starts. */
+  /** Number of the revision that is running or starting. */
   current: number;
   /** Oldest first. */
   revisions: PodRevision[];
   pin?: Pin;
   isStopped?: boolean;
-  /** Ids of containers that must end and start again. */
+  /** Ids of containers that must restart. */
   restart?: string[];
 }
 
-/** Revisions that are kept of one pod. */
+/** How many revisions of a pod are kept. */
 const maxRevisions = 10;
 
-/** Hash of a manifest's content: without the UID, the status and the kubelet's own annotations. */
+/** Returns the hash of a manifest's content, without the UID, the status and the kubelet's own annotations. */
 export function revisionName({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Pod): string {
   const content = JSON.stringify({ metadata: { ...metadata, annotations: writtenAnnotations(annotations) }, spec });
   return createHash('sha256').update(content).digest('hex').slice(0, 32);
 }
 
-/** The record of a pod that was never taken. */
+/** Returns the record of a pod without any revision. */
 export function emptyRecord({ namespace, name }: Pick<PodRecord, 'namespace' | 'name'>): PodRecord {
   return { version: 1, namespace, name, current: 0, revisions: [] };
 }
 
-/** The record with this revision as its current one. A known revision keeps its content and gets a new number. */
+/**
+ * Returns the record with this revision as its current one. A known revision keeps its content and gets a new number.
+ */
 export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number' | 'wasReady'>): PodRecord {
   const rest = withoutPin(record);
   const known = record.revisions.find(({ name }) => name === taken.name);
@@ -69,12 +71,12 @@ export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number
   return { ...rest, current: number, revisions: bounded([...others, next]) };
 }
 
-/** The record that follows its manifest again. */
+/** Returns the record without its pin, so that the pod follows its manifest again. */
 export function withoutPin({ pin: _pin, ...rest }: PodRecord): PodRecord {
   return rest;
 }
 
-/** Drops the oldest revisions, but not the last one that was Ready. */
+/** Drops the oldest revisions, except the last one that was Ready. */
 function bounded(revisions: readonly PodRevision[]): PodRevision[] {
   const lastReady = revisions.findLast(({ wasReady }) => wasReady);
   const surplus = revisions.length - maxRevisions;
@@ -83,8 +85,9 @@ function bounded(revisions: readonly PodRevision[]): PodRevision[] {
 }
 
 /**
- * The record within so many bytes as JSON, or the same one if it is. Drops the oldest revisions first, then the last
- * one that was Ready, and the one that runs at last, because its manifest still has it.
+ * Shrinks the record until its JSON has at most `maxBytes`. Drops the oldest revisions first, then the last one that
+ * was Ready, and finally the running one, because its manifest still has it. Returns the same record if it already
+ * fits.
  */
 export function fitted(record: PodRecord, maxBytes: number): PodRecord {
   let bytes = jsonBytes(record);
@@ -104,12 +107,12 @@ export function fitted(record: PodRecord, maxBytes: number): PodRecord {
 
 const jsonBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 
-/** The revision that runs, or starts. Returns undefined for a pod that was never taken. */
+/** Returns the revision that is running or starting. Returns undefined for a pod without any revision. */
 export function currentRevision({ revisions, current }: PodRecord): PodRevision | undefined {
   return revisions.find(({ number }) => number === current);
 }
 
-/** Throws if the text is no record of this release. */
+/** Throws if the text is not a record that this release understands. */
 export function parseRecord(text: string): PodRecord {
   const value: unknown = JSON.parse(text);
   if (!isRecord(value)) throw new Error('it is not a record of this release');

@@ -18,20 +18,23 @@ interface Deps {
   logger: Logger;
 }
 
-/** Several revisions of the largest manifest. A larger record is not read, so it is written with fewer revisions. */
+/**
+ * Holds several revisions of the largest manifest. A larger record could not be read, so it is written with fewer
+ * revisions.
+ */
 const maxFileBytes = 32 * 1024 * 1024;
-/** Delay of writes that nothing depends on, and before a failed one is tried again. */
+/** Delay of writes that nothing depends on, and before a failed write is retried. */
 const batchMs = 1000;
 const retryMs = 30_000;
 
-/** The records of all pods, for programs beside the agent. Skips files that are no record. */
+/** Reads the records of all pods, for programs that run next to the agent. Skips files that are not records. */
 export async function readRecords(rootDir: string): Promise<PodRecord[]> {
   const folder = recordsFolder(rootDir);
   const read = async (file: string): Promise<PodRecord[]> => {
     try {
       return [parseRecord((await readRegularFile(join(folder, file), maxFileBytes)).toString('utf8'))];
     } catch {
-      // The agent removed it just now, or sets it aside at its next start.
+      // The agent has just removed it, or will rename it when it starts next.
       return [];
     }
   };
@@ -42,11 +45,11 @@ export async function readRecords(rootDir: string): Promise<PodRecord[]> {
 const recordsFolder = (rootDir: string): string => join(rootDir, 'state', 'operations');
 
 /**
- * The records of declared pods on disk, one file a pod in `<root-dir>/state/operations/`, readable by its owner alone.
+ * The records of declared pods on disk, one file per pod in `<root-dir>/state/operations/`, readable only by its owner.
  *
- * INVARIANTS: a file is whole or absent. `ask` resolves when the record survives a power cut; until then it has no
- * effect. New revisions are noted at once and written a little later, because the manifest still has them. A file that
- * is no record is renamed, and logged.
+ * INVARIANTS: a file is complete or absent. `ask` resolves once the record would survive a power cut; until then it has
+ * no effect. New revisions are recorded in memory at once and written a little later, because the manifest still has
+ * them. A file that is not a record is renamed and logged.
  */
 export class PodRecords {
   private readonly folder: string;
@@ -63,7 +66,7 @@ export class PodRecords {
 
   /** Loads the records of an earlier agent. Rejects if the folder cannot be read now. */
   async load(): Promise<void> {
-    // Made again before each write, so a disk that is full now does not matter.
+    // Created again before each write, so it does not matter if the disk is full now.
     await makeFolder(this.folder, 0o700).catch(() => undefined);
     for (const file of await listFolder(this.folder, 'ENOTDIR')) {
       if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
@@ -79,7 +82,7 @@ export class PodRecords {
     return [...this.records.values()];
   }
 
-  /** Notes a record that is written a little later. */
+  /** Records in memory, and writes a little later. */
   note(record: PodRecord): void {
     const key = podKey(record);
     this.records.set(key, record);
@@ -88,9 +91,9 @@ export class PodRecords {
   }
 
   /**
-   * Writes a changed record and then notes it. A record that is noted during the write is changed in the same way. A
-   * pod that is forgotten then stays so. Rejects with the error of the file system, and logs the first one, because a
-   * rollback that comes by itself has no caller to report it. Then nothing was asked.
+   * Writes a changed record, then uses it. If the record changes in memory during the write, the new one is changed in
+   * the same way. If the pod is dropped during the write, it stays dropped. Rejects with the file system's error; then
+   * the record is unchanged. Logs the first error, because an automatic rollback has no caller to report it.
    */
   async ask(pod: PodName, change: (record: PodRecord) => PodRecord): Promise<void> {
     const key = podKey(pod);
@@ -113,7 +116,7 @@ export class PodRecords {
       });
   }
 
-  /** Forgets a pod that is no longer declared. */
+  /** Drops a pod that is no longer declared. */
   forget(pod: PodName): void {
     const key = podKey(pod);
     if (!this.records.delete(key)) return;
@@ -159,7 +162,7 @@ export class PodRecords {
       });
   }
 
-  /** Resolves with the written record, which lacks revisions that would make it too large to be read. */
+  /** Resolves with the written record. It lacks revisions that would make it too large to read. */
   private async write(record: PodRecord, isDurable: boolean): Promise<PodRecord> {
     const written = fitted(record, maxFileBytes);
     await makeFolder(this.folder, 0o700);
