@@ -27,14 +27,14 @@ import type {
   EngineView,
 } from './view/snapshot.ts';
 
-/** How long a stop waits for syncs in flight. */
+/** How long stopping waits for syncs in flight. */
 const stopTimeoutMs = 2000;
 /** How long a request waits for a runtime that has not listed its pods yet. */
 const settlePatienceMs = 5000;
 
 /**
- * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
- * kubelet: kubelet.go Kubelet
+ * The engine. Runs its components until it is stopped, and reports their state. Stopping it leaves every container
+ * running. kubelet: kubelet.go Kubelet
  */
 export class Kubelet
   implements
@@ -53,7 +53,7 @@ export class Kubelet
   constructor(private readonly deps: KubeletDeps) {
     this.startedAt = deps.clock.now();
     this.monitor = new SyncLoopMonitor({ clock: deps.clock, syncFrequencyMs: deps.node.syncFrequencyMs });
-    // No limit, because every call under way listens to it.
+    // No limit, because every call in progress listens to it.
     setMaxListeners(0, this.stopping.signal);
     this.parts = newKubelet(deps, this.stopping.signal);
   }
@@ -71,7 +71,7 @@ export class Kubelet
     const running: Promise<void>[] = [];
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
-      // First, because the sources compare their manifests with them.
+      // Loads these first, because the sources compare their manifests with them.
       await Promise.all([
         parts.appliedRevisions.load(earlier),
         parts.evictionRecords.load(earlier),
@@ -84,7 +84,7 @@ export class Kubelet
       running.push(...this.startParts(stopped));
       await Promise.all(running);
     } catch (error) {
-      // An end by request is no error.
+      // A requested stop is not an error.
       if (!stopped.aborted) {
         this.stopping.abort(error);
         throw error;
@@ -168,7 +168,7 @@ export class Kubelet
   }
 
   operate(request: OperationRequest, signal?: AbortSignal): Promise<string> {
-    // So that a runtime that hangs is noticed soon.
+    // Checks now, so that a hung runtime is noticed soon.
     this.parts.runtimeState.checkNow();
     return this.parts.operations.act(request, signal);
   }
@@ -189,18 +189,21 @@ export class Kubelet
     return this.parts.stats.summary(request);
   }
 
-  /** Why the sync loop is blocked. Returns undefined if it is not. */
+  /** Returns why the sync loop is blocked, or undefined if it is not. */
   unhealthyBecause(): string | undefined {
     const error = this.parts.runtimeState.error();
     return error === undefined ? undefined : this.parts.outgoing.text(error);
   }
 
-  /** Why device plugins cannot register. Returns undefined if they can, and on a node without plugins. */
+  /** Returns why device plugins cannot register. Returns undefined if they can, or if the node has no plugins. */
   devicePluginsUnhealthyBecause(): string | undefined {
     return this.parts.devices?.unhealthyBecause();
   }
 
-  /** Why the sync loop is stuck. Returns undefined if it is not. A runtime that is away for minutes stops it too. */
+  /**
+   * Returns why the sync loop is stuck, or undefined if it is not. A runtime that is unavailable for minutes also makes
+   * it stuck.
+   */
   stuckBecause(): string | undefined {
     return this.monitor.stuckBecause();
   }
@@ -211,22 +214,22 @@ export class Kubelet
   }
 
   /**
-   * True if logind announces shutdowns and waits for the pods, and none is under way. Then any other stop of the agent
-   * is not a shutdown.
+   * True if logind announces shutdowns and waits for the pods, and no shutdown is in progress. Then a stop of the agent
+   * for any other reason is not a shutdown.
    */
   get isWatchingShutdowns(): boolean {
     return this.parts.shutdownWatch?.isHolding === true && !this.parts.nodeShutdown.isShuttingDown;
   }
 
   /**
-   * Ends every pod within the time for a shutdown of the node. From now on no pod starts. After a reboot the pods run
+   * Stops every pod within the time for a shutdown of the node. From then on no pod starts. After a reboot the pods run
    * again.
    */
   shutDownPods(): Promise<void> {
     return this.parts.nodeShutdown.begin();
   }
 
-  /** Takes pods again. A shutdown that logind cancels calls `NodeShutdown` itself. */
+  /** Accepts pods again. Not needed if logind cancels the shutdown, because that goes directly to `NodeShutdown`. */
   cancelShutdown(): void {
     this.parts.nodeShutdown.cancel();
   }
@@ -236,7 +239,7 @@ export class Kubelet
     return this.deps.faults.snapshot().map((fault) => ({ ...fault, message: text(fault.message, textLimits.event) }));
   }
 
-  /** Runs each part by itself, so that a failed part does not end the others. */
+  /** Runs each component independently, so that a failed one does not stop the others. */
   private startParts(stopped: AbortSignal): Promise<void>[] {
     const { parts, deps } = this;
     const keep = (part: string, run: { run(signal: AbortSignal): Promise<void> }): Promise<void> =>
@@ -260,7 +263,9 @@ export class Kubelet
     ];
   }
 
-  /** Makes the cgroups over all pods, then runs the sync loop. The sources and the runtime are read meanwhile. */
+  /**
+   * Creates the cgroups above all pods, then runs the sync loop. The sources and the runtime are read in the meantime.
+   */
   private async work(stopped: AbortSignal): Promise<void> {
     const { faults } = this.deps;
     const { containerManager, devices, podResources, housekeeping } = this.parts;
@@ -276,7 +281,7 @@ export class Kubelet
     ]);
   }
 
-  /** Pods do not wait for these sockets. */
+  /** Serves the sockets without making pods wait for them. */
   private serveSockets(stopped: AbortSignal): void {
     const { faults } = this.deps;
     const { devices, podResourcesSocket } = this.parts;
@@ -317,7 +322,10 @@ export class Kubelet
     );
   }
 
-  /** Waits for syncs in flight. Those that take longer are cut as by a kill, and done again by the next start. */
+  /**
+   * Waits for syncs in flight. If they take longer, they are cut off as if the agent was killed, and the next agent
+   * repeats them.
+   */
   private async finishSyncs(): Promise<void> {
     const syncs = this.parts.workers.drain(new Error('kubelet-ts is stopping'));
     const settled = Promise.allSettled([syncs, this.parts.garbage.settled()]);

@@ -17,7 +17,7 @@ type Parts = Pick<
   'config' | 'podManager' | 'undeclaredPods' | 'workers' | 'inputs' | 'events' | 'garbage'
 >;
 
-/** Delay before the removal of a pod's remains is tried again. */
+/** Delay before removing a pod's remains is retried. */
 const removalRetryMs = 1000;
 
 /** A pod that could not be removed completely. */
@@ -29,8 +29,8 @@ export interface UnremovedPod {
 
 /**
  * Stops and removes every declared pod, as if all manifests were removed. Each pod stops before those that it depends
- * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`. That time begins
- * anew with each removed pod, because pods wait for one another in the runtime.
+ * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`. That time
+ * restarts with each removed pod, because pods wait for one another in the runtime.
  */
 export async function removeAllPods(parts: Parts, clock: Clock): Promise<UnremovedPod[]> {
   const updates = [...parts.config.declareNothing(), ...undeclared(parts)];
@@ -39,13 +39,13 @@ export async function removeAllPods(parts: Parts, clock: Clock): Promise<Unremov
   const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
   const left: UnremovedPod[] = [];
   const limits = new RenewedLimits(clock);
-  // Waiting pods first, because they would start when others end.
+  // Waiting pods come first, because they would start when others stop.
   for (const step of [others, ...computeStopOrder(working)])
     left.push(...(await removePods(parts, clock, step, updates, limits)));
   return left;
 }
 
-/** The removals of pods that run on although no source declares them. */
+/** Returns the removals of pods that keep running although no source declares them. */
 function undeclared({ podManager, undeclaredPods }: Parts): PodUpdate[] {
   const pods = podManager.pods().filter(({ metadata }) => undeclaredPods.isKept(metadata.uid));
   return pods.map((pod) => ({ op: 'REMOVE', source: sourceOf(pod), sourceId: undeclaredSource, pods: [pod] }));
@@ -99,7 +99,7 @@ async function untilRemoved(
   const timeoutMs = graceMs + removalTimeoutMs;
   try {
     await limits.within(timeoutMs, Promise.resolve(ended));
-    // A pod that had finished earlier still has its remains. Others were removed by their workers.
+    // A pod that had already finished still has its remains. The workers removed the others.
     const isGone = garbage.hasRemoved(uid) && !removedBefore.has(uid);
     if (!isGone) await removeRemains(garbage, clock, uid, () => limits.endOf(startedAtMonotonic, timeoutMs));
     return undefined;
@@ -109,7 +109,7 @@ async function untilRemoved(
   }
 }
 
-/** Tries until `untilMonotonic`. */
+/** Retries until `untilMonotonic`. */
 async function removeRemains(
   garbage: Parts['garbage'],
   clock: Clock,

@@ -8,11 +8,11 @@ import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from '.
 
 interface SnapshotOptions {
   nodeIPs: readonly string[];
-  /** Without `outdatedContainers`. */
+  /** Leaves out `outdatedContainers`. */
   brief: boolean;
 }
 
-/** The engine's current state. The caller adds the fixed parts. */
+/** Returns the engine's current state. The caller adds the fixed parts. */
 export function takeSnapshot(
   parts: KubeletParts,
   options: SnapshotOptions,
@@ -42,7 +42,7 @@ export function takeSnapshot(
   };
 }
 
-/** What metrics count. The caller adds the fixed parts. */
+/** Returns what metrics count. The caller adds the fixed parts. */
 export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeName'> {
   const { pleg, workers, podManager, handlers } = parts;
   const { lastRelistAt } = pleg;
@@ -56,7 +56,7 @@ export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeNam
   return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods, runtimeOnly };
 }
 
-/** Of several revisions of a pod the declared one comes last. */
+/** If a pod has several revisions, the declared one comes last. */
 function podSnapshots(parts: KubeletParts, options: SnapshotOptions): PodSnapshot[] {
   const pods = knownPods(parts);
   const declared = new Map(
@@ -73,14 +73,14 @@ function podSnapshots(parts: KubeletParts, options: SnapshotOptions): PodSnapsho
     .sort((a, b) => compare(podKey(a.pod.metadata), podKey(b.pod.metadata)) || Number(isLast(a)) - Number(isLast(b)));
 }
 
-/** Declared pods, and undeclared ones that still terminate. */
+/** Returns the declared pods, and undeclared ones that are still terminating. */
 function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   const declared = podManager.pods();
   const uids = new Set(declared.map(({ metadata }) => metadata.uid));
   return [...declared, ...workers.pods().filter(({ metadata }) => !uids.has(metadata.uid))];
 }
 
-/** The pod with its ephemeral containers and its newest status. */
+/** Returns the pod with its ephemeral containers and its newest status. */
 function withStatus({ statusManager, ephemeral }: KubeletParts, declared: Pod): Pod {
   const status = statusManager.get(declared.metadata.uid) ?? declared.status;
   const effective = ephemeral.effective(declared);
@@ -135,8 +135,8 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
 }
 
 /**
- * The status with the node's addresses. A pod on the host network has them as its own. kubelet: kubelet_pods.go
- * generateAPIPodStatus, with an API server
+ * Returns the status with the node's addresses. A pod on the host network also has them as its pod IPs. kubelet:
+ * kubelet_pods.go generateAPIPodStatus, with an API server
  */
 export function withNodeIPs(status: PodStatus, { hostNetwork }: PodSpec, nodeIPs: readonly string[]): PodStatus {
   const [hostIP] = nodeIPs;
@@ -146,7 +146,9 @@ export function withNodeIPs(status: PodStatus, { hostNetwork }: PodSpec, nodeIPs
   return { ...status, hostIP, hostIPs: ips, ...(isOnHost && { podIP: hostIP, podIPs: ips }) };
 }
 
-/** Ends of back-offs that are not over, by container, in whole seconds. Returns undefined if there are none. */
+/**
+ * Returns by container when its current back-off is over, rounded to whole seconds. Returns undefined if there is none.
+ */
 function backOffEnds({ reasonCache, clock }: KubeletParts, uid: string): PodSnapshot['backOffUntil'] {
   const now = clock.monotonic();
   const ends = [...reasonCache.of(uid)].flatMap(([container, { retryAtMonotonic = 0 }]) =>

@@ -4,17 +4,17 @@ import type { EngineSnapshot } from '../view/snapshot.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
-/** That many errors are printed in full. */
+/** How many errors are printed in full. */
 const maxProblemsInFull = 3;
 
-/** That many files are named. */
+/** How many files are named. */
 const maxProblemFiles = 5;
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /**
- * Lines about the node and the errors of its manifests, which `ps` prints next to the pods. With `wide` each error has
- * one. Warnings were logged when they were new, and `validate` prints them.
+ * Returns lines about the node and the errors of its manifests, which `ps` prints with the pods. With `wide` there is
+ * one line per error. Warnings are not included: they were logged when they were new, and `validate` prints them.
  */
 export function nodeWarnings(
   { sources, pressures, runtime, pods }: EngineSnapshot,
@@ -37,8 +37,8 @@ function undeclaredLines(count: number): string[] {
 }
 
 /**
- * The errors of manifests beside a table of pods. Many of them become one line a file with their number, unless all are
- * wanted.
+ * Returns the errors of manifests, to print with a table of pods. If there are many, each file gets one line with their
+ * number, unless all are wanted.
  */
 export function problemLines(errors: readonly ManifestProblem[], now: number, areAllWanted: boolean): string[] {
   if (areAllWanted || errors.length <= maxProblemsInFull) return errors.map((error) => problemText(error, now));

@@ -13,7 +13,7 @@ import { boundedText } from '../../text/bounded-text.ts';
 import { humanDuration } from '../../api/values/duration.ts';
 import { isWell } from '../view/is-well.ts';
 
-/** Longest reason where no terminal bounds it, in characters. */
+/** Longest reason if there is no terminal width to limit it, in characters. */
 const maxReasonLength = 200;
 
 export type StatusColour = 'gray' | 'green' | 'yellow' | 'red';
@@ -21,23 +21,23 @@ export type StatusColour = 'gray' | 'green' | 'yellow' | 'red';
 /** The list of pods, as cells. Plain data, because the agent sends it to `ps`. */
 export interface PodTable {
   columns: string[];
-  /** `colour` is that of the column STATUS. */
+  /** `colour` applies to the column STATUS. */
   rows: { cells: string[]; colour: StatusColour }[];
 }
 
 interface TableOptions {
   wide: boolean;
-  /** Labels that have a column of their own. */
+  /** Labels that each get a column. */
   labelKeys?: readonly string[];
-  /** One column has all labels. */
+  /** If true, one column has all labels. */
   showLabels?: boolean;
   /** Milliseconds since the epoch. */
   now: number;
 }
 
 /**
- * The table of pods, as by kubectl: each pod once, with the reason why it is not Ready if the state of the `node` is
- * known. The column of reasons is left out if every pod is well.
+ * Returns the table of pods, as kubectl prints it: each pod once, with the reason why it is not Ready if the state of
+ * the `node` is known. Leaves out the column of reasons if every pod is well.
  */
 export async function podTable(
   pods: readonly ListedPod[],
@@ -109,7 +109,7 @@ const labelColumn = (key: string): Column => ({
   value: ({ listed: { pod } }) => pod.metadata.labels?.[key] ?? '<none>',
 });
 
-/** Such as `Running (restarting)` or `Running (update: ErrImagePull)`. */
+/** Returns a text such as `Running (restarting)` or `Running (update: ErrImagePull)`. */
 function statusText({ listed, update }: ShownPod): string {
   const text = podStatusText(listed.pod, listed.worker);
   if (listed.restarting !== undefined) return `${text} (restarting)`;
@@ -118,7 +118,7 @@ function statusText({ listed, update }: ShownPod): string {
   return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
 }
 
-/** Such as `sync, debugger-x7k2p, pulling 71% 12.3/17.4 MB`. */
+/** Returns a text such as `sync, debugger-x7k2p, pulling 71% 12.3/17.4 MB`. */
 function workerText({ listed: { pod, worker, pulls = [] }, update }: ShownPod): string {
   return [
     worker?.state ?? '<no agent>',
@@ -128,8 +128,8 @@ function workerText({ listed: { pod, worker, pulls = [] }, update }: ShownPod): 
 }
 
 /**
- * Why each pod is not Ready, in one line as by `explain`. Empty for a pod that is well, and without an agent. Loads the
- * explanations only if a pod needs one.
+ * Explains in one line why each pod is not Ready, as `explain` does. Empty for a pod that is well, and without an
+ * agent. Loads the explanations only if a pod needs one.
  */
 async function podReasons(pods: readonly ShownPod[], node: EngineSnapshot | undefined, now: number): Promise<string[]> {
   if (node === undefined || pods.every((shown) => isShownWell(shown, node))) return pods.map(() => '');

@@ -10,7 +10,7 @@ export interface ShownPod {
   update?: ListedPod;
 }
 
-/** Each pod once: the running revision before an ending one, before a waiting one. */
+/** Returns each pod once. Prefers the running revision to a stopping one, and that to a waiting one. */
 export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
   const byName = new Map<string, ListedPod[]>();
   for (const listed of pods) {

@@ -1,7 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { UserError, hasCode } from '../../errors.ts';
 
-/** Reports changes to files in some directories, from inotify. */
+/** Reports changes to files in directories, from inotify. */
 export class ChangeWatch {
   private readonly watchers: FSWatcher[] = [];
   private changed = false;
@@ -19,7 +19,7 @@ export class ChangeWatch {
     }
   }
 
-  /** Resolves at the first change since the last call, at once if there was one. Rejects if watching failed. */
+  /** Resolves at the first change since the last call; at once if one happened already. Rejects if watching failed. */
   async next(): Promise<void> {
     if (!this.changed) {
       await new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ export class ChangeWatch {
     if (this.error !== undefined) throw watchFailure(this.error);
   }
 
-  /** Resolves `next` as a change does. */
+  /** Resolves `next` like a change does. */
   wake(): void {
     this.changed = true;
     this.wakeUp?.();

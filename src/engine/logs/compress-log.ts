@@ -8,14 +8,16 @@ import { compressedName, temporaryName } from './rotated-names.ts';
 
 const writeNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const mode = 0o644;
-/** Sizes in bytes. Each piece goes to another thread and back, which costs as much as the compression of small ones. */
+/**
+ * Size in bytes. Each piece goes to another thread and back, which for small pieces costs as much as compressing them.
+ */
 const blockBytes = 256 * 1024;
 const chunkSize = 64 * 1024;
 
 /**
- * Replaces a rotated log by its compressed form, `<name>.gz`, which survives a power cut. Leaves no part of it if that
- * fails, for example on a full disk. Rejects if the log is still written. kubelet: logs/container_log_manager.go
- * compressLog
+ * Replaces a rotated log with its compressed form, `<name>.gz`, which survives a power cut. If that fails, for example
+ * on a full disk, leaves no partial file. Rejects if the log is still being written. kubelet:
+ * logs/container_log_manager.go compressLog
  */
 export async function compressLog(folder: OpenFolder, name: string, signal: AbortSignal): Promise<void> {
   const source = await openRegularFile(folder.at(name));
@@ -39,11 +41,11 @@ export async function compressLog(folder: OpenFolder, name: string, signal: Abor
 async function compress(source: FileHandle, target: FileHandle, signal: AbortSignal): Promise<void> {
   const gzip = createGzip({ chunkSize });
   let bytes = 0;
-  // One block for all of it: Node's stream would leave megabytes to the garbage collector.
+  // Reuses one block, because Node's stream would leave megabytes to the garbage collector.
   let block = Buffer.allocUnsafeSlow(blockBytes);
   const blocks = async function* (): AsyncGenerator<Buffer, void> {
     for (;;) {
-      // The stream still has the last block.
+      // The stream still uses the last block.
       if (gzip.writableLength > 0) block = Buffer.allocUnsafeSlow(blockBytes);
       const { bytesRead } = await source.read(block, 0, blockBytes, bytes);
       if (bytesRead === 0) return;

@@ -11,11 +11,11 @@ import { removeExcessLogs, rotateLog, tidyRotatedLogs } from './rotate-log.ts';
 
 /** kubelet: logs/container_log_manager.go LogRotatePolicy */
 export interface ContainerLogSettings {
-  /** A log of at least this size is rotated. Negative: none is. */
+  /** Logs of at least this size are rotated. Negative: none are. */
   maxSizeBytes: bigint;
-  /** Files of one log, the log itself included. At least 2. */
+  /** Number of files per log, including the log itself. At least 2. */
   maxFiles: number;
-  /** Logs whose rotated files are compressed at a time. */
+  /** How many logs have their rotated files compressed at a time. */
   maxWorkers: number;
   monitorIntervalMs: number;
 }
@@ -26,14 +26,14 @@ interface LoggedContainer {
   podUID: string;
 }
 
-/** What is known of the log of a running container. */
+/** What is known about the log of a running container. */
 interface WatchedLog {
   /** Undefined until the runtime has reported it. */
   path: string | undefined;
   isLookedAt: boolean;
-  /** Size at the last look. 0 after a rotation. */
+  /** Size at the last check. 0 after a rotation. */
   size: number;
-  /** Undefined before the first look. */
+  /** Undefined before the first check. */
   lookedAtMonotonic: number | undefined;
   bytesPerSecond: number;
   /** True if rotated files were not compressed because the log grew fast. */
@@ -42,27 +42,30 @@ interface WatchedLog {
   failure: string | undefined;
 }
 
-/** A log that grows by more until the next check is fast. It is looked at again when it may have grown so much. */
+/**
+ * A log that would grow by more than this until the next check counts as fast. It is checked again once it may have
+ * grown this much.
+ */
 const fastBytes = 32 * 1024 * 1024;
 const fastPeriodMs = 500;
 
 interface Deps {
   settings: ContainerLogSettings;
   runtime: Pick<RuntimeService, 'containerStatus' | 'reopenContainerLog'>;
-  /** The running containers of our pods, by the last listing of the runtime. */
+  /** The running containers of our pods, in the runtime's last listing. */
   runningContainers: () => readonly LoggedContainer[];
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Rotates the logs of running containers that are too large. A check is one `lstat` a container. The runtime is called
- * once a container for the path of its log, and then only to reopen it. A fast log is looked at between checks too, and
- * is rotated without compression, which would take longer than the log takes to grow. kubelet:
+ * Rotates the logs of running containers that are too large. A check costs one `lstat` per container. Each container
+ * needs one call to the runtime for the path of its log, and later only calls to reopen it. A fast log is also checked
+ * in between, and is rotated without compression, because the log would grow faster than it compresses. kubelet:
  * logs/container_log_manager.go
  *
- * INVARIANTS: every container is looked at by itself, and at most once at a time, so a call that hangs delays no other
- * container. A worker is not held while the runtime answers.
+ * INVARIANTS: containers are checked independently, each at most once at a time, so a hung call does not delay other
+ * containers. No worker is held while the runtime answers.
  */
 export class ContainerLogManager {
   /** By container id. */
@@ -74,7 +77,9 @@ export class ContainerLogManager {
     this.worker = pLimit(deps.settings.maxWorkers);
   }
 
-  /** Checks at once, then after every interval, until the signal is aborted. Returns if logs are not rotated. */
+  /**
+   * Checks at once, then after every interval, until the signal is aborted. Resolves at once if logs are not rotated.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { settings, clock } = this.deps;
     if (settings.maxSizeBytes < 0n) return;
@@ -84,12 +89,12 @@ export class ContainerLogManager {
         await clock.sleep(untilTick(clock, settings.monitorIntervalMs), { signal });
       }
     } finally {
-      // Renames that were not followed by a new log are undone.
+      // Waits for renames that did not lead to a new log to be undone.
       await this.settled();
     }
   }
 
-  /** Resolves when no log is looked at. */
+  /** Resolves once no log is being checked. */
   async settled(): Promise<void> {
     while (this.looks.size > 0) await Promise.all(this.looks);
   }
@@ -113,8 +118,8 @@ export class ContainerLogManager {
   }
 
   /**
-   * Measures the logs, and calls back for each one with more to do. By callbacks, because a promise for each log takes
-   * twice the CPU, and nearly all logs are small.
+   * Measures the logs, and calls back for each one that needs more work. Uses callbacks, because a promise for each log
+   * takes twice the CPU, and nearly all logs are small.
    */
   private glance(containers: readonly LoggedContainer[], onWork: (container: LoggedContainer) => void): Promise<void> {
     return new Promise((resolve) => {
@@ -141,7 +146,7 @@ export class ContainerLogManager {
     });
   }
 
-  /** True if there is nothing to do but to note the size. */
+  /** True if only the size must be recorded. */
   private isCalm(log: WatchedLog, stats: Stats): boolean {
     const { size } = stats;
     const isSmall = stats.isFile() && BigInt(size) < this.deps.settings.maxSizeBytes;
@@ -158,13 +163,13 @@ export class ContainerLogManager {
     return log;
   }
 
-  /** Looks once, and on and on at a fast log. Never rejects. */
+  /** Checks the log once, or repeatedly if it is fast. Never rejects. */
   private async look(container: LoggedContainer, log: WatchedLog, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     log.isLookedAt = true;
     try {
       log.path ??= await this.askPath(container.id, signal);
-      // The runtime writes no file of this log.
+      // The runtime does not write this log to a file.
       if (!isAbsolute(log.path)) return;
       await this.maintain(container, log, log.path, signal);
       while (this.isFast(log)) {
@@ -197,7 +202,7 @@ export class ContainerLogManager {
     const { settings, clock, runtime } = this.deps;
     const reopen = (): Promise<unknown> => runtime.reopenContainerLog({ containerId: container.id }, { signal });
     const stats = await this.statOf(path, reopen);
-    // cri-dockerd makes logs links to files that Docker rotates.
+    // cri-dockerd makes logs links to files, and Docker rotates those.
     if (stats.isSymbolicLink()) return;
     if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
     this.observe(log, stats.size);
@@ -208,7 +213,7 @@ export class ContainerLogManager {
     else if (isLarge || (log.isUncompressed && !isFast)) {
       failure = await this.worker(async () => {
         signal.throwIfAborted();
-        // Without a rotation one more file stays.
+        // Without a rotation, one more file can stay.
         return tidyRotatedLogs(path, settings.maxFiles + (isLarge ? 0 : 1), signal);
       });
       log.isUncompressed = false;
@@ -227,7 +232,7 @@ export class ContainerLogManager {
     log.size = size;
   }
 
-  /** How fast the log grew to this size. At the first look it is as if it had been empty at the check before. */
+  /** Returns how fast the log grew to this size. At the first check, assumes that it was empty one interval ago. */
   private rateTo(log: WatchedLog, size: number): number {
     const { settings, clock } = this.deps;
     const now = clock.monotonic();
@@ -235,7 +240,10 @@ export class ContainerLogManager {
     return (Math.max(0, size - log.size) * 1000) / Math.max(1, now - sinceMonotonic);
   }
 
-  /** A log is missing if it was deleted, or if a rotation was cut off after the rename. */
+  /**
+   * Reads the log's stats. If the log was deleted, or a rotation was interrupted after the rename, has it reopened
+   * first.
+   */
   private async statOf(path: string, reopen: () => Promise<unknown>): Promise<Stats> {
     try {
       return await lstat(path);

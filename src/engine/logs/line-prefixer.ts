@@ -1,10 +1,10 @@
 const newline = 0x0a;
 const lineEnd = Buffer.from('\n');
-/** Bytes of a line that are held back. A longer line is several, of whole characters. */
+/** How many bytes of a line are held back. A longer line is split between characters. */
 const maxHeld = 256 * 1024;
 
 interface Options {
-  /** Changes the text of a line, which has no line end. */
+  /** Changes the text of a line, passed without its line end. */
   guard?: ((line: Buffer) => Buffer) | undefined;
 }
 
@@ -29,7 +29,7 @@ export class LinePrefixer {
       parts.push(...this.line(), lineEnd);
       start = end + 1;
     }
-    // A copy, because the caller may use its buffer again.
+    // Copies, because the caller may reuse its buffer.
     if (start < bytes.length) this.hold(Buffer.from(bytes.subarray(start)));
     if (this.heldBytes > maxHeld) parts.push(...this.part(), lineEnd);
     return Buffer.concat(parts);
@@ -49,7 +49,7 @@ export class LinePrefixer {
     return [this.prefix, this.guard(this.take())];
   }
 
-  /** What is there of a line, up to its last whole character. */
+  /** Returns what is there of a line, up to its last complete character. */
   private part(): Buffer[] {
     const held = this.take();
     const end = endOfCharacters(held);
@@ -65,9 +65,9 @@ export class LinePrefixer {
   }
 }
 
-/** Where the last whole character of UTF-8 ends. Bytes that are not UTF-8 count as characters. */
+/** Returns where the last complete UTF-8 character ends. Bytes that are not UTF-8 count as characters. */
 function endOfCharacters(bytes: Buffer): number {
-  // Of a character that is not whole there are three bytes at most.
+  // An incomplete character has at most three bytes.
   for (let at = bytes.length - 1; at >= bytes.length - 3; at -= 1) {
     const byte = bytes[at] ?? 0;
     const isFirst = (byte & 0xc0) !== 0x80;
@@ -76,7 +76,7 @@ function endOfCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** Bytes of a character with this first byte. */
+/** Returns the length of a character with this first byte. */
 function bytesFrom(first: number): number {
   if (first < 0xc0) return 1;
   if (first < 0xe0) return 2;

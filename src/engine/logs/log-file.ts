@@ -5,12 +5,12 @@ import { hasCode } from '../../errors.ts';
 import { openRegularFile } from '../../files/regular-file.ts';
 
 const blockBytes = 16 * 1024;
-/** A container can write much less between two checks of its log. A forged file may hold much more. */
+/** Far more than a container can write between two checks of its log, but a forged file may hold more. */
 const maxPlainBytes = 4 * 1024 ** 3;
 /** The start of a log has a time in nanoseconds, so two files never begin with the same bytes. */
 const beginningBytes = 256;
 
-/** A compressed log is no gzip file, ends too early, or is too large. */
+/** Thrown if a compressed log is not a gzip file, is truncated, or is too large. */
 export class DamagedLog extends Error {}
 
 /** One file of a log, held open. It stays readable after it is renamed, compressed or deleted. */
@@ -20,13 +20,13 @@ export class LogFile {
   readonly identity: string;
   /** Size at the time of opening, in bytes as stored. */
   readonly size: number;
-  /** The reader drops this number of lines at the start. */
+  /** How many lines at the start the reader skips. */
   linesToSkip = 0;
   private readonly block = Buffer.allocUnsafe(blockBytes);
   private position = 0;
   private unpacked: AsyncGenerator<Buffer, undefined> | undefined;
 
-  /** `file`: the open file, to search it if it is not compressed. */
+  /** `file` is the open file, for searching it if it is not compressed. */
   private constructor(
     readonly path: string,
     readonly file: FileHandle,
@@ -49,8 +49,9 @@ export class LogFile {
   }
 
   /**
-   * The next piece of the log. Valid until the next call. Empty at the end of the file, which may grow. Rejects with
-   * `DamagedLog` if it cannot be unpacked. `onRestart` is called if the file was truncated and is read again.
+   * Reads the next piece of the log. It is valid until the next call, and empty at the end of the file, which may still
+   * grow. Rejects with `DamagedLog` if it cannot be unpacked. Calls `onRestart` if the file was truncated and is read
+   * again.
    */
   async read(onRestart: () => void): Promise<Buffer> {
     if (this.isCompressed) return this.readUnpacked();
@@ -65,12 +66,12 @@ export class LogFile {
     return this.block.subarray(0, bytesRead);
   }
 
-  /** Continues at this place of an uncompressed file. */
+  /** Continues at this position of an uncompressed file. */
   seek(position: number): void {
     this.position = position;
   }
 
-  /** Number of lines of a compressed file, up to the place where it is damaged. */
+  /** Counts the lines of a compressed file, up to where it is damaged. */
   async countLines(): Promise<number> {
     let lines = 0;
     await this.unpackAll((bytes) => {
@@ -101,7 +102,7 @@ export class LogFile {
     return value ?? Buffer.alloc(0);
   }
 
-  /** The first bytes of the log. Empty if it is damaged. */
+  /** Reads the first bytes of the log. Empty if it is damaged. */
   private async beginning(): Promise<Buffer> {
     if (!this.isCompressed) {
       const bytes = Buffer.alloc(beginningBytes);
@@ -116,7 +117,7 @@ export class LogFile {
     return beginning.subarray(0, beginningBytes);
   }
 
-  /** Passes the pieces of a compressed file to `take` until that returns false, or up to the place of damage. */
+  /** Passes the pieces of a compressed file to `take` until that returns false, or up to where it is damaged. */
   private async unpackAll(take: (bytes: Buffer) => boolean): Promise<void> {
     try {
       for await (const bytes of unpack(this.file)) if (!take(bytes)) return;

@@ -4,13 +4,13 @@ import type { LogLine } from './log-line.ts';
 export interface LogFormatOptions {
   /** Leaves out entries before this time, in milliseconds since the epoch. */
   sinceMs?: number;
-  /** The time is this much later than `sinceMs`. Less than a millisecond. */
+  /** Nanoseconds to add to `sinceMs`, less than a millisecond. */
   sinceExtraNs?: number;
-  /** Puts the time before every line, once for a line that came in parts. */
+  /** Prints the time before every line, only once for a line that came in parts. */
   timestamps?: boolean;
-  /** Leaves out the entries of the other stream. */
+  /** Prints only the entries of this stream. */
   stream?: 'stdout' | 'stderr';
-  /** Stops after this many bytes, also within a line. */
+  /** Stops after this many bytes, even within a line. */
   limitBytes?: number;
 }
 
@@ -30,11 +30,13 @@ export class LogFormatter {
     return this.bytesLeft <= 0;
   }
 
-  /** The output for `line`. Empty if the line is too old, of the other stream, or the limit is reached. */
+  /**
+   * Returns the output for `line`. Empty if the line is too old, belongs to the other stream, or the limit is reached.
+   */
   format(line: LogLine): Buffer {
     const { stream, timestamps = false } = this.options;
     const withTime = timestamps && this.atLineStart;
-    // Lines that are left out count too, as in the kubelet.
+    // As in the kubelet, skipped lines count too.
     this.atLineStart = line.log.length === 0 || line.log.at(-1) === newline;
     if (this.isTooOld(line) || (stream !== undefined && line.stream !== stream)) return Buffer.alloc(0);
     const whole = withTime ? Buffer.concat([Buffer.from(`${line.timestamp} `), line.log]) : line.log;
@@ -50,7 +52,7 @@ export class LogFormatter {
   }
 }
 
-/** Nanoseconds of an RFC 3339 time, besides its milliseconds, which are all that `Date` reads. */
+/** Returns the nanoseconds of an RFC 3339 time beyond its milliseconds, because `Date` only reads milliseconds. */
 export function nanosecondsOf(time: string): number {
   const [, fraction = ''] = /[.,](\d+)/.exec(time) ?? [];
   return Number(fraction.slice(3, 9).padEnd(6, '0'));

@@ -16,8 +16,8 @@ const space = 0x20;
 const newline = 0x0a;
 
 /**
- * Parses a line with its line end, in the given format or the first that fits. Returns undefined if no format fits.
- * kubelet: cri-client logs.go parseCRILog, parseDockerJSONLog, getParseFunc
+ * Parses a line with its line end, in the given format or the first that matches. Returns undefined if no format
+ * matches. kubelet: cri-client logs.go parseCRILog, parseDockerJSONLog, getParseFunc
  */
 export function parseLogLine(line: Buffer, format?: LogFormat): LogLine | undefined {
   if (format === 'cri') return parseCri(line);
@@ -48,7 +48,7 @@ function parseDockerJson(line: Buffer): LogLine | undefined {
   }
   if (typeof value !== 'object' || Array.isArray(value)) return undefined;
   const fields: Record<string, unknown> = {};
-  // Go matches the names of JSON fields without regard to case.
+  // Go ignores case in the names of JSON fields.
   for (const [name, field] of Object.entries(value ?? {})) fields[name.toLowerCase()] = field ?? undefined;
   const { log = '', stream = '', time = '0001-01-01T00:00:00Z' } = fields;
   if (typeof log !== 'string' || typeof stream !== 'string' || typeof time !== 'string') return undefined;
@@ -59,8 +59,8 @@ function parseDockerJson(line: Buffer): LogLine | undefined {
 const timePattern = /^(\d{4}-\d\d-\d\d)T(\d{1,2}):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))$/;
 
 /**
- * The time with nine fractional digits. Returns undefined if Go's `time.RFC3339Nano` does not fit or the day does not
- * exist.
+ * Returns the time with nine fractional digits. Returns undefined if it is not in Go's format `time.RFC3339Nano`, or if
+ * the day does not exist.
  */
 function fixedTimestamp(text: string): string | undefined {
   const [, day = '', hour = '', minute = '', second = '', fraction = '', sign, zoneHour = '0', zoneMinute = '0'] =

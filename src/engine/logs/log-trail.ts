@@ -11,26 +11,26 @@ const blockBytes = 64 * 1024;
 const newline = 0x0a;
 
 interface TailOptions {
-  /** Begins with this many last lines of all files. */
+  /** Begins this many lines before the end, counted over all files. */
   tailLines?: number;
   /** With `tailLines`: searches only this many bytes at the end, and no compressed files. */
   tailBytes?: number;
 }
 
 /**
- * The files of one log in the order of their lines: rotated ones, oldest first, then the log itself. Files may be
- * rotated, compressed and deleted meanwhile.
+ * Walks through the files of one log in the order of their lines: the rotated ones, oldest first, then the log itself.
+ * Meanwhile, files may be rotated, compressed and deleted.
  *
- * INVARIANT: a file is known by its inode while it is uncompressed, and by its first bytes once it is compressed. So a
- * reader that holds a file finds the next one after any number of rotations.
+ * INVARIANT: a file is identified by its inode while it is uncompressed, and by its first bytes once it is compressed.
+ * So a reader that has a file open finds the next one after any number of rotations.
  */
 export class LogTrail {
   private readonly log: string;
-  /** Rotated files that are not read yet, of the time of opening. */
+  /** Rotated files that existed at opening and are not read yet. */
   private ahead: RotatedLog[] = [];
-  /** The first of these, opened at the first line to read. */
+  /** The first of these, opened and positioned at the first line to read. */
   private first: LogFile | undefined;
-  /** The log itself, at the time of opening. Undefined if a rotation was under way. */
+  /** The log itself, as it was at opening. Undefined if a rotation was in progress then. */
   private live: LogFile | undefined;
   private isLiveRead = false;
   private present: LogFile | undefined;
@@ -55,14 +55,14 @@ export class LogTrail {
     }
   }
 
-  /** Size of the log itself when it was opened. Undefined if the present file is another one. */
+  /** Returns the size of the log itself when it was opened. Undefined if the present file is a different one. */
   get sizeAtOpening(): number | undefined {
     return this.present === this.live ? this.live?.size : undefined;
   }
 
   /**
-   * The next file. The caller then reads the file before it to its end, and closes that. Resolves with undefined if
-   * there is none; with `isFollowing` there may be one later, when it has content.
+   * Opens the next file. The caller must then read the file before it to its end and close it. Resolves with undefined
+   * if there is none; with `isFollowing`, a later call may find one once it has content.
    */
   async next({ isFollowing }: { isFollowing: boolean }): Promise<LogFile | undefined> {
     const next = (await this.nextAhead()) ?? (isFollowing ? await this.successor() : undefined);
@@ -71,7 +71,7 @@ export class LogTrail {
     return next;
   }
 
-  /** True if the path is now another, non-empty file. */
+  /** True if the path is now a different, non-empty file. */
   async isReplaced(): Promise<boolean> {
     try {
       const { dev, ino, size } = await stat(this.path, { bigint: true });
@@ -91,7 +91,8 @@ export class LogTrail {
       const before = await this.rotated();
       this.live = await this.openLog();
       const after = await this.rotated();
-      // A rotation in between would make the log that was opened one of these. One that was undone hid the log.
+      // If a rotation happened in between, the log that was opened is now one of these. If a rotation was undone, the
+      // log was hidden for a moment.
       const isHidden = this.live === undefined && (await this.isReplaced());
       if (!isHidden && before.at(-1)?.stamp === after.at(-1)?.stamp) {
         this.ahead = after;
@@ -100,13 +101,13 @@ export class LogTrail {
       await this.live?.close();
     }
     if (this.live === undefined && this.ahead.length === 0) {
-      // Rejects with the reason.
+      // Opening it again rejects with the reason.
       this.live = await LogFile.open(this.path, { followLinks: true });
     }
     if (tailLines !== undefined) await this.skipToTail(tailLines, tailBytes);
   }
 
-  /** Leaves out everything before the last lines, newest file first. */
+  /** Skips everything before the last lines, searching the newest file first. */
   private async skipToTail(tailLines: number, tailBytes = Infinity): Promise<void> {
     let lines = tailLines;
     let bytesLeft = tailBytes;
@@ -127,7 +128,7 @@ export class LogTrail {
     };
     if (this.live !== undefined) await search(this.live);
     let begin = older.length;
-    // While the log is missing, the newest rotated file is the one that is written.
+    // While the log is missing, the newest rotated file is the one being written.
     const isWanted = (): boolean => (lines > 0 && bytesLeft > 0) || (begin === older.length && this.live === undefined);
     while (begin > 0 && isWanted()) {
       const rotated = older[begin - 1];
@@ -137,7 +138,7 @@ export class LogTrail {
         break;
       }
       begin -= 1;
-      // The place where the lines begin is kept in the open file.
+      // The open file remembers where the lines begin.
       await this.first?.close();
       this.first = file;
     }
@@ -159,7 +160,7 @@ export class LogTrail {
     return this.live;
   }
 
-  /** The file whose first line came after the last line of the present one. Undefined while it has no line. */
+  /** Opens the file whose first line follows the last line of the present one. Undefined while it has no line. */
   private async successor(): Promise<LogFile | undefined> {
     const { present } = this;
     for (;;) {
@@ -185,7 +186,7 @@ export class LogTrail {
       }
       await log.close();
       if (!isNew) return undefined;
-      // It was rotated since the listing, or a file before it was.
+      // It, or a file before it, was rotated since the listing.
     }
   }
 
@@ -193,15 +194,15 @@ export class LogTrail {
     return rotatedLogs(this.log, await listFolder(dirname(this.path)));
   }
 
-  /** Resolves with undefined if the log is missing, as while it is rotated. */
+  /** Resolves with undefined if the log is missing, for example during a rotation. */
   private async openLog(): Promise<LogFile | undefined> {
     // cri-dockerd makes logs links.
     return ifPresent(LogFile.open(this.path, { followLinks: true }));
   }
 
-  /** Resolves with undefined if the file was deleted, or is no regular file. */
+  /** Resolves with undefined if the file was deleted, or is not a regular file. */
   private async openRotated({ name }: RotatedLog): Promise<LogFile | undefined> {
-    // The compressed file is there before the other one goes.
+    // The compressed file exists before the other one is deleted.
     for (const candidate of [name, compressedName(name)]) {
       try {
         return await LogFile.open(join(dirname(this.path), candidate));
@@ -214,9 +215,9 @@ export class LogTrail {
 }
 
 interface Tail {
-  /** Of the first of the lines, in bytes. */
+  /** Position of the first of the lines, in bytes. */
   offset: number;
-  /** Number of wanted lines that the searched bytes do not have. */
+  /** How many of the wanted lines are not in the searched bytes. */
   missingLines: number;
 }
 
@@ -234,7 +235,7 @@ export async function findTailOffset(file: FileHandle, lineCount: number, maxByt
     if (size - end >= maxBytes) return { offset: firstWhole, missingLines: newlinesLeft };
     const start = Math.max(0, end - blockBytes);
     const { bytesRead } = await file.read(block, 0, end - start, start);
-    // One newline more than there are wanted lines: the one before the first of them.
+    // Counts one more newline than wanted lines: the one before the first line.
     for (let at = lastNewline(block, bytesRead); at >= 0; at = lastNewline(block, at)) {
       firstWhole = start + at + 1;
       if (newlinesLeft === 0) return { offset: firstWhole, missingLines: 0 };
@@ -244,7 +245,7 @@ export async function findTailOffset(file: FileHandle, lineCount: number, maxByt
   return { offset: 0, missingLines: newlinesLeft };
 }
 
-/** The last newline before `end`, or -1. */
+/** Returns the position of the last newline before `end`, or -1. */
 function lastNewline(block: Buffer, end: number): number {
   return end === 0 ? -1 : block.lastIndexOf(newline, end - 1);
 }

@@ -9,17 +9,17 @@ const windowBytes = 256 * 1024;
 
 interface TailLimits {
   maxLines: number;
-  /** Of the container's output. */
+  /** Limit on the container's output. */
   maxBytes: number;
 }
 
-/** The end of a container's output, within both limits. Empty if its log is missing or unreadable. */
+/** Reads the end of a container's output, within both limits. Empty if its log is missing or unreadable. */
 export async function readLogTail(path: string, { maxLines, maxBytes }: TailLimits): Promise<Uint8Array> {
   let tail: Buffer = Buffer.alloc(0);
   try {
     await readLogs({ path, tailLines: maxLines, tailBytes: windowBytes }, (bytes) => {
       tail = bytes.length >= maxBytes ? bytes : Buffer.concat([tail, bytes]);
-      // Copied, because a slice would keep the whole buffer in memory.
+      // Copies, because a slice would keep the whole buffer in memory.
       if (tail.length > maxBytes) tail = Buffer.from(tail.subarray(-maxBytes));
       return Promise.resolve();
     });

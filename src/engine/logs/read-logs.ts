@@ -22,25 +22,28 @@ import { LogTrail } from './log-trail.ts';
 export interface ReadLogsOptions extends LogFormatOptions {
   /** Log of one attempt of the container: `ContainerStatus.logPath`. Its rotated files are read before it. */
   path: string;
-  /** Begins with this many last lines. A line in parts counts once a part. */
+  /** Begins this many lines before the end. A line in parts counts once per part. */
   tailLines?: number;
   /** With `tailLines`: searches only this many bytes at the end, and no compressed files. */
   tailBytes?: number;
-  /** Continues with later output, across rotations and restarts of the container. */
+  /** Continues with later output, across log rotations and restarts of the container. */
   follow?: boolean;
-  /** With `follow`: ends with the log at `path`, without those of later restarts. */
+  /** With `follow`: stops after the log at `path`, without the logs of later restarts. */
   oneInstance?: boolean;
-  /** With `follow`: aborted when the container has finished. Its remaining output is still read. */
+  /** With `follow`: abort it when the container has finished. Its remaining output is still read. */
   finished?: AbortSignal;
-  /** With `follow`: aborted to end with the output so far. The container may write on, faster than `sink` takes it. */
+  /**
+   * With `follow`: abort it to stop after the output so far, because the container may write faster than `sink` can
+   * accept.
+   */
   lastCall?: AbortSignal;
-  /** Ends the reading at once. `readLogs` rejects with its reason. */
+  /** Abort it to stop at once. `readLogs` then rejects with its reason. */
   signal?: AbortSignal;
-  /** Called with a sentence about a part of the log that is left out. */
+  /** Called with a sentence about each skipped part of the log. */
   onProblem?: (message: string) => void;
 }
 
-/** Thrown for a log whose first line fits no format. */
+/** Thrown if the first line of a log matches no format. */
 export class UnknownLogFormat extends UserError {
   /** With its line end. */
   readonly line: Buffer;
@@ -51,7 +54,7 @@ export class UnknownLogFormat extends UserError {
   }
 }
 
-/** Thrown if there is no file at the path. */
+/** Thrown if the file does not exist. */
 export class MissingLog extends UserError {
   readonly path: string;
 
@@ -64,20 +67,20 @@ export class MissingLog extends UserError {
   }
 }
 
-/** Takes a piece of the log. The next call waits for the returned promise. */
+/** Receives a piece of the log. The next call waits for the returned promise. */
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
 /**
  * Longest entry. A runtime cuts output into entries of 16 KiB, so only a forged log has a longer one. The rest of it is
- * left out.
+ * skipped.
  */
 const maxEntryBytes = 1024 * 1024;
 const newline = 0x0a;
 
 /**
  * Passes the container's exact output to `sink`, with parts of a line joined. Resolves at the end of the log or at
- * `limitBytes`; with `follow`, when the container has finished, or at the last call. kubelet: cri-client logs.go
- * ReadLogs
+ * `limitBytes`. With `follow`, resolves once the container has finished, or after `lastCall`. kubelet: cri-client
+ * logs.go ReadLogs
  */
 export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise<void> {
   const { path, follow = false, finished, lastCall, signal } = options;
@@ -126,7 +129,7 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
   }
 }
 
-/** Reads what there is now of the log, then the logs of the later instances of now. */
+/** Reads what the log has now, then the logs of the later instances that exist now. */
 async function readRest(log: LogReader, { oneInstance = false }: ReadLogsOptions): Promise<void> {
   const directory = dirname(log.path);
   const later = oneInstance ? [] : laterAttempts(basename(log.path), await listFolder(directory));
@@ -151,7 +154,7 @@ async function watchLog(path: string): Promise<ChangeWatch> {
   }
 }
 
-/** Moves to the next file if there is one. `gone`: the directory of the log was removed. */
+/** Moves to the next file if there is one. `gone` means that the directory of the log was removed. */
 async function nextFile(
   log: LogReader,
   changes: ChangeWatch,
@@ -173,14 +176,14 @@ async function nextFile(
   }
 }
 
-/** The logs of restarts after `current`, in their order. A log is found by its rotated files too. */
+/** Returns the logs of restarts after `current`, in order. Rotated files also show that a log exists. */
 function laterAttempts(current: string, names: readonly string[]): string[] {
   const attemptOf = (name: string): number => Number(/^(\d+)\.log(?:\.|$)/.exec(name)?.[1] ?? NaN);
   const later = new Set(names.map(attemptOf).filter((attempt) => attempt > attemptOf(current)));
   return [...later].sort((a, b) => a - b).map((attempt) => `${String(attempt)}.log`);
 }
 
-/** The files of a log after this one of it. All of them, if this one is deleted. */
+/** Opens the trail of a log after this file. If the file was deleted, opens the whole trail. */
 async function trailAfter(path: string, file: LogFile): Promise<LogTrail> {
   const trail = await LogTrail.open(path);
   let isFound = false;
@@ -192,7 +195,7 @@ async function trailAfter(path: string, file: LogFile): Promise<LogTrail> {
   return isFound ? trail : LogTrail.open(path);
 }
 
-/** Resolves to false if the trail ends before this file. */
+/** Skips to this file. Resolves with false if the trail does not have it. */
 async function skipTo(trail: LogTrail, file: LogFile): Promise<boolean> {
   for (;;) {
     const next = await trail.next({ isFollowing: false });
@@ -211,13 +214,13 @@ class LogReader {
   private followedTrail: LogTrail | undefined;
   private isFollowing = false;
   private file: LogFile | undefined;
-  /** Bytes of the file that are left to read. */
+  /** How many bytes of the file are left to read. */
   private bytesLeft = Infinity;
-  /** Bytes of the file that were read, without those before a tail. */
+  /** How many bytes of the file were read, without those before a tail. */
   private bytesRead = 0;
   private linesLeft = Infinity;
   private format: LogFormat | undefined;
-  /** The start of a line that is not complete yet. */
+  /** The beginning of an incomplete line. */
   private incomplete: Buffer = Buffer.alloc(0);
   private output: { stream: 'stdout' | 'stderr'; parts: Buffer[] }[] = [];
 
@@ -236,7 +239,7 @@ class LogReader {
     return this.formatter.isFull || this.linesLeft === 0;
   }
 
-  /** Begins with the log of another instance. */
+  /** Opens the log of another instance. */
   async open(path: string, tail: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {}): Promise<void> {
     await this.close();
     this.format = undefined;
@@ -245,7 +248,7 @@ class LogReader {
     this.trail = await LogTrail.open(path, tail).catch((error: unknown) => {
       throw openFailure(path, error);
     });
-    // Without `follow`, lines written while the tail is read are left out.
+    // Without `follow`, skips lines that are written while the tail is read.
     this.linesLeft = tail.tailLines === undefined || this.isFollowing ? Infinity : tail.tailLines;
   }
 
@@ -257,13 +260,13 @@ class LogReader {
     this.file = undefined;
   }
 
-  /** From now on the log ends where it ends now. What is written and rotated later is left out. */
+  /** From now on, ignores what is written or rotated later: the log ends where it ends now. */
   async stopFollowing(): Promise<void> {
     const file = this.file;
     if (file === undefined) return;
     if (!file.isCompressed) this.bytesLeft = (await file.file.stat()).size - this.bytesRead;
     const rest = await trailAfter(this.path, file).catch((error: unknown) => {
-      // The log is deleted and does not grow any more. Its open files can still be read.
+      // The log was deleted and does not grow any more. Its open files can still be read.
       if (hasCode(error, 'ENOENT')) return undefined;
       throw error;
     });
@@ -288,14 +291,14 @@ class LogReader {
     return true;
   }
 
-  /** True if the path is now another, non-empty file. */
+  /** True if the path is now a different, non-empty file. */
   async isReplaced(): Promise<boolean> {
     return (await this.trail?.isReplaced()) === true;
   }
 
   /**
-   * Writes every whole line up to the end of the file, or until the last call. With `last` also the text after the last
-   * newline; the file does not grow then.
+   * Writes every complete line up to the end of the file, or until the last call. With `last`, also writes the text
+   * after the last newline; the file must not grow then.
    */
   async readToEnd({ last = false } = {}): Promise<void> {
     while (!this.isFull && (last || this.options.lastCall?.aborted !== true)) {
@@ -352,7 +355,7 @@ class LogReader {
     }
     const parsed = parseLogLine(line, this.format);
     if (parsed === undefined) {
-      // The first line decides the format. Later damaged lines are left out, and those of rotated files.
+      // The first line decides the format. Later damaged lines, and those of rotated files, are skipped.
       if (this.format !== undefined || file?.path !== this.path) return;
       throw new UnknownLogFormat(this.path, line);
     }
@@ -369,7 +372,7 @@ class LogReader {
   private async flush(): Promise<void> {
     const output = this.output;
     this.output = [];
-    // Copied first, because the block is reused for the next read.
+    // Copies first, because the block is reused for the next read.
     for (const { bytes, stream } of output.map((run) => ({ bytes: Buffer.concat(run.parts), stream: run.stream }))) {
       await this.sink(bytes, stream);
     }

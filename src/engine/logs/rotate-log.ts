@@ -8,7 +8,7 @@ import { computeLogTidying, isTemporary, nextRotatedName } from './rotated-names
 
 /**
  * Makes room among the rotated files of a log, and compresses them. Resolves with the reason if not all could be
- * compressed. The next rotation tries again. kubelet: logs/container_log_manager.go rotateLog
+ * compressed. The next rotation retries. kubelet: logs/container_log_manager.go rotateLog
  */
 export async function tidyRotatedLogs(
   path: string,
@@ -28,7 +28,7 @@ export async function tidyRotatedLogs(
   });
 }
 
-/** Makes room among the rotated files of a log, and compresses none. */
+/** Makes room among the rotated files of a log, without compressing any. */
 export async function removeExcessLogs(path: string, maxFiles: number): Promise<void> {
   await inFolder(path, (folder) => removeExcess(folder, basename(path), maxFiles));
 }
@@ -41,8 +41,9 @@ async function removeExcess(folder: OpenFolder, log: string, maxFiles: number): 
 }
 
 /**
- * Renames a log to its rotated name, so that `reopen` makes the runtime begin a new one. If `reopen` fails, undoes the
- * rename and rejects. `now` is in milliseconds since the epoch. kubelet: logs/container_log_manager.go rotateLatestLog
+ * Renames a log to its rotated name, so that the runtime begins a new one when `reopen` is called. If `reopen` fails,
+ * undoes the rename and rejects. `now` is in milliseconds since the epoch. kubelet: logs/container_log_manager.go
+ * rotateLatestLog
  */
 export async function rotateLog(path: string, now: number, reopen: () => Promise<unknown>): Promise<void> {
   const log = basename(path);
@@ -54,22 +55,22 @@ export async function rotateLog(path: string, now: number, reopen: () => Promise
   try {
     await reopen();
   } catch (error) {
-    // The folder is gone if the pod was removed meanwhile.
+    // The folder does not exist if the pod was removed in the meantime.
     const isUndone = await inFolder(path, (folder) => undo(folder, rotated, log)).catch(() => true);
     if (isUndone) throw error;
   }
 }
 
 /**
- * Resolves with false if there is a new log: the runtime reopened it although its answer was lost. A rename would
- * destroy it, so the name is given back by a hard link.
+ * Gives the log its old name back. Resolves with false if there is a new log, because the runtime did reopen it
+ * although its answer was lost. Uses a hard link, because a rename would destroy the new log.
  */
 async function undo(folder: OpenFolder, rotated: string, log: string): Promise<boolean> {
   try {
     await link(folder.at(rotated), folder.at(log));
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
-    // A file system without hard links.
+    // The file system does not support hard links.
     await rename(folder.at(rotated), folder.at(log));
     return true;
   }
@@ -77,13 +78,13 @@ async function undo(folder: OpenFolder, rotated: string, log: string): Promise<b
   return true;
 }
 
-/** Names of the regular files of a rotated log, and of everything in the place of its temporary files. */
+/** Returns the names of the regular files of a rotated log, and of anything that has the name of a temporary file. */
 async function rotatedFiles(folder: OpenFolder, log: string): Promise<string[]> {
   const written = await lstat(folder.at(log));
   const files: string[] = [];
   for (const name of await namesOf(folder, log)) {
     const stats = await lstat(folder.at(name));
-    // A second name of the log itself, left by an undo that was interrupted.
+    // This is a second name of the log itself, left by an interrupted undo.
     if (stats.ino === written.ino) await rm(folder.at(name), { force: true });
     else if (stats.isFile() || (isTemporary(name) && !stats.isDirectory())) files.push(name);
   }

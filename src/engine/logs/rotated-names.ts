@@ -12,13 +12,13 @@ export const isTemporary = (name: string): boolean => name.endsWith(temporary);
 
 /** One rotated file, which may exist compressed, uncompressed or both. */
 export interface RotatedLog {
-  /** Sorts as the files were rotated. */
+  /** Stamps sort in the order of rotation. */
   stamp: string;
   /** Name without `.gz`. */
   name: string;
 }
 
-/** The rotated files of `log` among the names of its folder, oldest first. Other names are left out. */
+/** Returns the rotated files of `log` among the names in its folder, oldest first. */
 export function rotatedLogs(log: string, names: readonly string[]): RotatedLog[] {
   const stamps = new Set<string>();
   for (const name of names) {
@@ -30,11 +30,11 @@ export function rotatedLogs(log: string, names: readonly string[]): RotatedLog[]
 }
 
 /**
- * Name for `log` when it is rotated at `now`, in milliseconds since the epoch. It sorts after the rotated files in
- * `names`, also if the clock was set back. kubelet: logs/container_log_manager.go rotateLatestLog
+ * Returns the name for `log` when it is rotated at `now`, in milliseconds since the epoch. It sorts after the rotated
+ * files in `names`, even if the clock was set back. kubelet: logs/container_log_manager.go rotateLatestLog
  */
 export function nextRotatedName(log: string, names: readonly string[], now: number): string {
-  // The local time, kept as if it were UTC.
+  // The local time, treated as if it were UTC.
   const local = now - new Date(now).getTimezoneOffset() * minuteMs;
   const newest = rotatedLogs(log, names).at(-1);
   const earliest = newest === undefined ? local : timeOfStamp(newest.stamp) + secondMs;
@@ -51,7 +51,7 @@ function timeOfStamp(stamp: string): number {
   const [year = 0, month = 0, ...rest] = (stampPattern.exec(stamp) ?? []).slice(1).map(Number);
   const [day, hour, minute, second] = rest;
   const time = Date.UTC(year, month - 1, day, hour, minute, second);
-  // A forged stamp of the last year that fits into the form must not count.
+  // A forged stamp in the last year of the format must not count.
   return year < 9999 ? time : -Infinity;
 }
 

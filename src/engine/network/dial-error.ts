@@ -1,6 +1,6 @@
 import { errorMessage, hasCode } from '../../errors.ts';
 
-/** The kernel's errors in Go's words. */
+/** Go's messages for the kernel's errors. */
 const causes: readonly (readonly [code: string, text: string])[] = [
   ['ECONNREFUSED', 'connect: connection refused'],
   ['EHOSTUNREACH', 'connect: no route to host'],
@@ -10,7 +10,7 @@ const causes: readonly (readonly [code: string, text: string])[] = [
   ['ETIMEDOUT', 'connect: connection timed out'],
 ];
 
-/** Why a connection failed or broke, in the kubelet's words. */
+/** Returns why a connection failed or broke, in the kubelet's words. */
 export function dialErrorText(error: unknown, { host, port }: { host: string; port: number }): string {
   const dial = `dial tcp ${addressText(host, port)}`;
   for (const [code, text] of causes) if (hasCode(error, code)) return `${dial}: ${text}`;
@@ -20,7 +20,7 @@ export function dialErrorText(error: unknown, { host, port }: { host: string; po
   return errorMessage(error);
 }
 
-/** Host and port as in a URL. */
+/** Returns host and port as in a URL. */
 export function addressText(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

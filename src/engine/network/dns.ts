@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { canonicalIP, isIPv6Address } from './ip-address.ts';
 
-/** The content of a resolver file, of a pod or of the node. */
+/** The content of the resolver file of a pod or of the node. */
 export interface DNSConfig {
   servers: string[];
   searches: string[];
@@ -34,7 +34,8 @@ const maxSearchLength = 253;
 const maxSearchListLength = 2048;
 
 /**
- * DNS servers, search list and options of a pod, cut to the limits of resolvers. kubelet: network/dns/dns.go GetPodDNS
+ * Returns the DNS servers, search list and options of a pod, cut to what resolvers accept. kubelet: network/dns/dns.go
+ * GetPodDNS
  */
 export function podDNS(pod: Pod, settings: DNSSettings): { config: DNSConfig; warnings: DNSWarning[] } {
   const source = dnsSource(pod);
@@ -52,7 +53,7 @@ export function podDNS(pod: Pod, settings: DNSSettings): { config: DNSConfig; wa
 
 type DNSSource = 'none' | 'cluster' | 'host';
 
-/** A missing or unknown policy counts as the cluster's, also on the host network. kubelet: getPodDNSType */
+/** A missing or unknown policy counts as the cluster's, even on the host network. kubelet: getPodDNSType */
 function dnsSource({ spec }: Pod): DNSSource {
   switch (spec.dnsPolicy) {
     case 'None':

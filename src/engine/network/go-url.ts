@@ -17,7 +17,7 @@ export interface GoURL {
 }
 
 /**
- * Parses a reference as Go's `url.Parse` does, which differs from Node's URL in many cases. Returns undefined if Go
+ * Parses a reference like Go's `url.Parse`, which differs from Node's URL in many cases. Returns undefined if Go
  * returns an error.
  */
 export function parseGoURL(text: string): GoURL | undefined {
@@ -33,7 +33,7 @@ export function parseGoURL(text: string): GoURL | undefined {
   const escapedFragment = escaped(fragment, 'fragment');
   if (escapedFragment === undefined) return undefined;
   if (!rest.startsWith('/') && scheme !== '') return { ...url, opaque: rest, escapedPath: '', escapedFragment };
-  // Looks like a scheme but is invalid.
+  // It looks like a scheme but is invalid.
   if (!rest.startsWith('/') && rest.split('/', 1)[0]?.includes(':') === true) return undefined;
   const { authority, path } = splitAuthority(rest, scheme);
   const { userinfo, host } = splitUserinfo(authority);
@@ -42,7 +42,7 @@ export function parseGoURL(text: string): GoURL | undefined {
   return { ...url, userinfo, host: unescape(host).toString(), escapedPath, escapedFragment };
 }
 
-/** A URL from a path that cannot be parsed as a URL, taken literally. */
+/** Returns a URL for a path that cannot be parsed as one, using the path literally. */
 export function pathURL(path: string): GoURL {
   return {
     scheme: '',
@@ -55,7 +55,7 @@ export function pathURL(path: string): GoURL {
   };
 }
 
-/** The URL as Go formats it. */
+/** Returns the URL as Go formats it. */
 export function formatGoURL({ scheme, opaque, userinfo, host, escapedPath, query, escapedFragment }: GoURL): string {
   const prefix = scheme === '' ? '' : `${scheme}:`;
   const user = userinfo === '' ? '' : `${userinfo}@`;
@@ -109,7 +109,7 @@ function isZone(text: string): boolean {
   return /^%[ %\w\-.~!$&'()*+,;=:[\]<>"]+$/.test(unescape(text).toString());
 }
 
-/** The part unchanged if it is a valid encoding, else escaped. Returns undefined if an escape in it is broken. */
+/** Returns the part unchanged if it is a valid encoding, else escaped. Returns undefined if it has a broken escape. */
 function escaped(text: string, part: Part): string | undefined {
   if (/%(?![\da-fA-F]{2})/.test(text)) return undefined;
   const isValid = Buffer.from(text).every((byte) => {

@@ -13,12 +13,12 @@ export interface HostsFileOptions {
   nodeHostsFile: string;
 }
 
-/** The hosts file of a pod, `<podDir>/etc-hosts`. */
+/** Returns the path of a pod's hosts file, `<podDir>/etc-hosts`. */
 export function hostsFilePath(podDir: string): string {
   return join(podDir, 'etc-hosts');
 }
 
-/** Content of a pod's /etc/hosts. kubelet: kubelet_pods.go ensureHostsFile */
+/** Returns the content of a pod's /etc/hosts. kubelet: kubelet_pods.go ensureHostsFile */
 export function hostsFileContent(options: HostsFileOptions): string {
   const body = options.hostNetwork ? hostNetworkContent(options) : podNetworkContent(options);
   return body + aliasBlock(options.hostAliases ?? []);

@@ -13,8 +13,9 @@ export interface HTTPProbeRequest {
 }
 
 /**
- * The request of an httpGet probe or hook. Uses `podIP` if it has no host, and `userAgent` unless it has its own.
- * Throws a `UserError` if its port or host is invalid. kubelet: pkg/probe/http/request.go NewRequestForHTTPGetAction
+ * Returns the request of an httpGet probe or hook. Uses `podIP` if it names no host, and `userAgent` unless it sets
+ * one. Throws a `UserError` if its port or host is invalid. kubelet: pkg/probe/http/request.go
+ * NewRequestForHTTPGetAction
  */
 export function httpProbeRequest(
   { scheme = '', host = '', port, path = '', httpHeaders = [] }: HTTPGetAction,
@@ -34,8 +35,8 @@ export function httpProbeRequest(
 }
 
 /**
- * The number of a port given by number or name. The first port of that name counts. The empty name means a port without
- * one. Throws a `UserError` if there is none. kubelet: pkg/probe/util.go ResolveContainerPort
+ * Returns the number of a port that is given by number or name. Uses the first port with that name. The empty name
+ * means a port without a name. Throws a `UserError` if no port matches. kubelet: pkg/probe/util.go ResolveContainerPort
  */
 export function resolveContainerPort(port: number | string, { name, ports = [] }: Container): number {
   const named = ports.find((candidate) => (candidate.name ?? '') === port)?.containerPort;
@@ -59,7 +60,10 @@ function withDefaults(given: readonly { name: string; value: string }[], userAge
   return Object.fromEntries(headers);
 }
 
-/** Such as `X-Request-Id`. An invalid name stays as written. Go: net/textproto CanonicalMIMEHeaderKey */
+/**
+ * Returns the canonical form, such as `X-Request-Id`. An invalid name stays as written. Go: net/textproto
+ * CanonicalMIMEHeaderKey
+ */
 function canonicalHeaderName(name: string): string {
   if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return name;
   return name.toLowerCase().replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());

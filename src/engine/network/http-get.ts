@@ -9,16 +9,16 @@ import { addressText, dialErrorText } from './dial-error.ts';
 import { formatGoURL, type GoURL, parseGoURL, pathURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
 
-/** The limit of Go's client, which the kubelet uses. */
+/** The limit in Go's client, which the kubelet uses. */
 const maxRequests = 10;
 /** Go allows 10 MiB. Node keeps the headers in memory and has 16 KiB by default. */
 const maxHeaderBytes = 256 * 1024;
 /** kubelet: pkg/probe/http/http.go maxRespBodyLength */
 const maxBodyBytes = 10 * 1024;
-/** In the words of Go's client. */
+/** The message of Go's client. */
 const awaitingHeaders = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
 const readingBody = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
-/** Pods on the host network are reached at this address, because they have none of their own. */
+/** Pods on the host network are reached at this address, because they have no pod IP. */
 const thisMachine = '127.0.0.1';
 
 export interface HTTPAnswer {
@@ -27,15 +27,15 @@ export interface HTTPAnswer {
   body: string;
 }
 
-/** The answer began, but the rest of its body did not come. */
+/** The response began, but the rest of its body did not arrive. */
 export class BrokenBody extends Error {
   override readonly name = 'BrokenBody';
 }
 
 /**
  * Sends one GET request and follows redirects on the same host. Checks no certificate, uses no proxy and keeps no
- * connection. Rejects if the answer is not there in time, and with a `BrokenBody` if only its body is missing. kubelet:
- * pkg/probe/http/http.go DoHTTPProbe
+ * connection. Rejects if the response does not arrive in time, and with a `BrokenBody` if only its body is incomplete.
+ * kubelet: pkg/probe/http/http.go DoHTTPProbe
  */
 export async function httpGet(
   request: HTTPProbeRequest,
@@ -95,7 +95,7 @@ async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<H
     if (defaultPorts[next.scheme] === undefined) {
       throw new Error(`Get ${JSON.stringify(location)}: unsupported protocol scheme ${JSON.stringify(next.scheme)}`);
     }
-    // The header names the host that the manifest means, and the location may name another one.
+    // The header names the host from the manifest, but the location may name a different one.
     if (reference.scheme !== '') hostHeader = '';
     url = next;
   }
@@ -129,11 +129,12 @@ function send(
       port,
       path: utf8(path),
       agent: false,
-      // A header that Node refuses is found before it connects.
+      // Node rejects an invalid header before it connects.
       headers: sentHeaders(request),
       setHost: request.hostHeader === '',
       signal,
-      // Go takes answers that Node does not by itself, such as those with bare line feeds. The connection has no other.
+      // Go accepts responses that Node rejects by default, such as those with bare line feeds. This is safe, because
+      // the connection carries only one response.
       insecureHTTPParser: true,
       maxHeaderSize: maxHeaderBytes,
     } as const;
@@ -143,7 +144,7 @@ function send(
       fail(error);
     });
     sent.once('response', (answer) => {
-      // A reader of the body gets the error.
+      // Whoever reads the body gets the error.
       fail = (error) => answer.on('error', () => undefined).destroy(error);
       resolve(answer);
     });
@@ -161,10 +162,10 @@ function sentHeaders({ headers, hostHeader }: HTTPProbeRequest): Record<string, 
   return sent;
 }
 
-/** The bytes of a text, each as one character, which is how Node sends and receives heads. */
+/** Returns the UTF-8 bytes of a text, one character per byte, because that is how Node sends and receives headers. */
 const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
 
-/** A name or address, with or without a port, in ASCII. Go: net/http/internal/httpguts PunycodeHostPort */
+/** Returns a name or address, with or without a port, in ASCII. Go: net/http/internal/httpguts PunycodeHostPort */
 function asciiHost(text: string): string {
   const [, host = '', port = ''] = /^(.*?)(:\d*)?$/s.exec(text) ?? [];
   return /^[\0-\x7f]*$/.test(host) ? text : `${domainToASCII(host) || utf8(host)}${port}`;
@@ -178,7 +179,7 @@ function locationOf({ statusCode = 0, headers: { location = '' } }: IncomingMess
   return [301, 302, 303, 307, 308].includes(statusCode) ? Buffer.from(location, 'latin1').toString() : '';
 }
 
-/** The URL of a reference on the page of another URL. Go: net/url ResolveReference */
+/** Resolves a reference relative to a base URL. Go: net/url ResolveReference */
 function resolved(base: GoURL, reference: GoURL): GoURL {
   if (reference.scheme !== '' || reference.host !== '' || reference.userinfo !== '') {
     return { ...reference, scheme: reference.scheme || base.scheme, escapedPath: plainPath(reference.escapedPath) };
@@ -189,7 +190,7 @@ function resolved(base: GoURL, reference: GoURL): GoURL {
   return { ...base, escapedPath: plainPath(path), query: escapedPath === '' && query === '' ? base.query : query };
 }
 
-/** The path without `.` and `..`. Those with escapes are names. Go: net/url resolvePath */
+/** Removes `.` and `..` from a path. Escaped ones count as names. Go: net/url resolvePath */
 function plainPath(escapedPath: string): string {
   const kept: string[] = [];
   const names = escapedPath.replace(/^\//, '').split('/');
@@ -205,7 +206,7 @@ async function bodyOf(answer: IncomingMessage, signal: AbortSignal): Promise<str
   try {
     return await firstBytes(answer);
   } catch (error) {
-    // Node reports a body that ends too early this way.
+    // This is how Node reports a truncated body.
     const text = hasCode(error, 'ECONNRESET') ? 'unexpected EOF' : errorMessage(error);
     throw new BrokenBody(signal.aborted ? readingBody : text, { cause: error });
   }
@@ -221,15 +222,15 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
   return body.drain().subarray(0, maxBodyBytes).toString('utf8');
 }
 
-/** The limit of Go's client, which the kubelet uses. */
+/** The limit in Go's client, which the kubelet uses. */
 const maxInformational = 5;
 
-/** Ends a request if its server sends too many 1xx answers, because it may never send a final one. */
+/** Aborts a request if its server sends too many 1xx answers, because it may never send a final one. */
 export function limitInformational(request: ClientRequest): ClientRequest {
   let informational = 0;
   return request.on('information', () => {
     informational += 1;
-    // A packet may hold thousands.
+    // Checks for the exact number, because one packet may hold thousands.
     if (informational === maxInformational + 1) request.destroy(new Error('too many 1xx informational responses'));
   });
 }

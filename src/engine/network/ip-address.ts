@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * An address as Go writes it. An IPv4 address in IPv6 form becomes four numbers. In IPv6 the longest run of zeros is
- * left out. Returns undefined if it is no address. kubelet: netutils.ParseIPSloppy, net.IP String
+ * Returns an address as Go writes it. An IPv4 address in IPv6 form becomes four numbers. In IPv6 the longest run of
+ * zeros is omitted. Returns undefined if it is not an address. kubelet: netutils.ParseIPSloppy, net.IP String
  */
 export function canonicalIP(text: string): string | undefined {
   const withoutZeros = text.replaceAll(/(^|\.)0+(?=\d)/g, '$1');

@@ -1,11 +1,11 @@
 import { UserError } from '../../errors.ts';
 import type { DNSConfig } from './dns.ts';
 
-/** The kubelet reads no more of a resolver file. kubelet: network/dns/dns.go maxResolvConfLength */
+/** The kubelet reads at most this much of a resolver file. kubelet: network/dns/dns.go maxResolvConfLength */
 const maxResolvConfBytes = 10 * 1024 * 1024;
 
 /**
- * Servers, search list and options of a resolver file. Errors name it as `origin`. kubelet: network/dns/dns.go
+ * Parses the servers, search list and options of a resolver file. Errors call it `origin`. kubelet: network/dns/dns.go
  * parseResolvConf
  */
 export function parseResolvConf(text: string, origin = 'resolv.conf'): DNSConfig {
@@ -41,7 +41,7 @@ function firstServer([server]: string[], where: string): string {
   return server;
 }
 
-/** A repeated option keeps its place and takes the later value. */
+/** A repeated option keeps its position and gets the later value. */
 function withOptions(options: readonly string[], added: readonly string[]): string[] {
   const byName = new Map([...options, ...added].map((option) => [option.split(':', 1)[0], option]));
   return [...byName.values()];

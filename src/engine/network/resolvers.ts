@@ -4,21 +4,21 @@ import type { DNSConfig } from './dns.ts';
 import { canonicalIP } from './ip-address.ts';
 import { parseResolvConf } from './resolv-conf.ts';
 
-/** The servers that systemd-resolved asks. It names itself, on loopback, in /etc/resolv.conf. */
+/** Lists the servers that systemd-resolved queries. /etc/resolv.conf only has its own loopback address. */
 const upstreamResolvConf = '/run/systemd/resolve/resolv.conf';
 
-/** What to do where pods reach no name server. */
+/** What to do if pods cannot reach a name server. */
 export const nameServersHint =
   'Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE';
 
-/** The node's resolver settings, for pods on its network and for those with a network of their own. */
+/** The node's resolver settings, for pods on its network and for pods with their own network. */
 export interface Resolvers {
   host: DNSConfig;
   ownNetwork: DNSConfig;
 }
 
 /**
- * Reads the node's resolver file, and that of systemd-resolved if needed. Rejects with a `UserError` if the first
+ * Reads the node's resolver file, and the file of systemd-resolved if needed. Rejects with a `UserError` if the first
  * cannot be read.
  */
 export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
@@ -51,20 +51,21 @@ async function readUpstream(path: string): Promise<DNSConfig | undefined> {
 }
 
 /**
- * The settings for a pod with a network of its own, in which nothing listens on loopback: the servers of `upstream`
- * replace those of the host if all of these are on loopback. As it is if `upstream` has no others.
+ * Returns the settings for a pod with its own network, where nothing listens on loopback. If all servers of the host
+ * are on loopback, the servers of `upstream` replace them. If `upstream` has only loopback servers too, nothing
+ * changes.
  */
 export function forOwnNetwork(host: DNSConfig, upstream: DNSConfig | undefined): DNSConfig {
   const servers = upstream?.servers.filter((server) => !isOnLoopback(server)) ?? [];
   return leadsNowhere(host) && servers.length > 0 ? { ...host, servers } : host;
 }
 
-/** True if a pod with a network of its own reaches none of the servers. */
+/** True if a pod with its own network can reach none of the servers. */
 export function leadsNowhere({ servers }: Pick<DNSConfig, 'servers'>): boolean {
   return servers.length > 0 && servers.every(isOnLoopback);
 }
 
-/** `0.0.0.0` and `::` are this host too. */
+/** `0.0.0.0` and `::` also mean this host. */
 function isOnLoopback(server: string): boolean {
   const address = canonicalIP(server) ?? '';
   return address.startsWith('127.') || ['0.0.0.0', '::', '::1'].includes(address);

@@ -7,27 +7,30 @@ import { ifPresent } from '../../files/if-present.ts';
 import { listFolder } from '../../files/list-folder.ts';
 import { removeTree } from '../host/remove-tree.ts';
 
-/** Any user of a container may write, as local-path does it. Only root reaches the folder above. */
+/** Any user in a container may write, as with local-path. Only root can reach the folder above. */
 const folderMode = 0o777;
 
-/** Prefix of a folder that is not complete. No claim has such a name. */
+/** Prefix of an incomplete folder. No claim's name begins like this. */
 const unfinished = '.new-';
 
-/** `<root-dir>/volumes/<namespace>/<claim>`: the data of a claim without a declared volume. They outlive its pods. */
+/**
+ * `<root-dir>/volumes/<namespace>/<claim>`: holds the data of a claim without a declared volume. They are kept when its
+ * pods are removed.
+ */
 export function claimFolder(rootDir: string, { namespace, name }: ClaimName): string {
   return join(rootDir, 'volumes', namespace, name);
 }
 
 /**
- * Makes the folder with its mode at one moment. An existing one keeps its mode and its data. One call at a time: what
- * an interrupted one left is removed.
+ * Creates the folder and its mode atomically. An existing folder keeps its mode and data. Removes what an interrupted
+ * call left, so only one call may run at a time.
  */
 export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promise<void> {
   const path = claimFolder(rootDir, claim);
   if (await hasClaimFolder(rootDir, claim)) return;
   await makeFolder(dirname(path), 0o700);
   for (const name of await listFolder(dirname(path))) {
-    // Nothing is put into such a folder, so one with content is not of this program.
+    // We put nothing into an incomplete folder, so one with content is not ours.
     if (name.startsWith(unfinished)) await rmdir(join(dirname(path), name)).catch(() => undefined);
   }
   const made = await mkdtemp(join(dirname(path), unfinished));
@@ -46,7 +49,7 @@ export async function hasClaimFolder(rootDir: string, claim: ClaimName): Promise
   return (await ifPresent(lstat(claimFolder(rootDir, claim))))?.isDirectory() === true;
 }
 
-/** The claims that have a folder, declared or not, sorted. */
+/** Lists the claims that have a folder, declared or not, sorted. */
 export async function claimsWithFolder(rootDir: string): Promise<ClaimName[]> {
   const found: ClaimName[] = [];
   for (const namespace of (await listFolder(join(rootDir, 'volumes'))).sort()) {
@@ -58,7 +61,7 @@ export async function claimsWithFolder(rootDir: string): Promise<ClaimName[]> {
   return found;
 }
 
-/** Deletes the data of every claim with a folder, and forgets all bindings. Rejects if a folder is in use. */
+/** Deletes the data of every claim with a folder, and drops all bindings. Rejects if a folder is in use. */
 export async function removeClaimFolders(rootDir: string): Promise<void> {
   for (const folder of ['volumes', 'persistent-volumes']) await removeTree(join(rootDir, folder));
 }

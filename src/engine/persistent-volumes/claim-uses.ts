@@ -8,33 +8,33 @@ import { pathExists } from '../../files/path-exists.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 
-/** How a pod mounts a claim, as noted once it was ready. */
+/** How a pod mounts a claim, recorded once it was ready. */
 export interface ClaimMount {
   hostPath: string;
   readOnly: boolean;
   managed: boolean;
-  /** True if the path is only usable while something is mounted on it. */
+  /** True if the path is usable only while something is mounted on it. */
   isMountPoint: boolean;
 }
 
-/** Folder of the notes in `plugins` of a pod. */
+/** Folder of these records in a pod's `plugins`. */
 export const claimNotes = 'kubernetes.io~claim';
 
 const maxNoteBytes = 64 * 1024;
 
 /**
- * The claims that pods use, noted in the folders of the pods: `plugins/kubernetes.io~claim/<namespace>/<claim>`. So the
- * notes go with the pods, and a crash leaves none of a removed pod.
+ * The claims that pods use, recorded in the pods' folders: `plugins/kubernetes.io~claim/<namespace>/<claim>`. So the
+ * records are removed with the pods, even if we crash.
  */
 export class ClaimUses {
   constructor(private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>) {}
 
-  /** Notes that the pod uses the claim, before it mounts it. */
+  /** Records that the pod uses the claim. Call this before mounting it. */
   async add(uid: string, claim: ClaimName): Promise<void> {
     await makeFolder(this.noteOf(uid, claim), 0o750);
   }
 
-  /** UID of another pod that uses the claim. Resolves with undefined if there is none. */
+  /** Finds the UID of another pod that uses the claim. Resolves with undefined if there is none. */
   async otherUser(uid: string, claim: ClaimName): Promise<string | undefined> {
     for (const other of await this.podDirs.podUIDs()) {
       if (other !== uid && (await pathExists(this.noteOf(other, claim)))) return other;
@@ -42,12 +42,12 @@ export class ClaimUses {
     return undefined;
   }
 
-  /** Notes that the pod has mounted the claim. */
+  /** Records that the pod has mounted the claim. */
   async setReady(uid: string, claim: ClaimName, mount: ClaimMount): Promise<void> {
     await writeFileAtomic(this.readyFile(uid, claim), JSON.stringify(mount));
   }
 
-  /** How the pod has mounted the claim. Resolves with undefined if it has not, or if the note is damaged. */
+  /** Reads how the pod has mounted the claim. Resolves with undefined if it has not, or if the record is damaged. */
   async readyMount(uid: string, claim: ClaimName): Promise<ClaimMount | undefined> {
     try {
       const value: unknown = JSON.parse((await readRegularFile(this.readyFile(uid, claim), maxNoteBytes)).toString());
@@ -59,7 +59,7 @@ export class ClaimUses {
     }
   }
 
-  /** The claims that a pod has noted, sorted. */
+  /** Lists the recorded claims of a pod, sorted. */
   async claimsOf(uid: string): Promise<ClaimName[]> {
     const folder = this.folderOf(uid);
     const found: ClaimName[] = [];

@@ -2,18 +2,18 @@ import { type LabelledNode, matchesLabelSelector, matchesNodeSelector } from '..
 import type { ClaimName, PersistentVolume, PersistentVolumeClaim } from '../../api/values/persistent-volume.ts';
 import { compareQuantities, toQuantity } from '../../api/values/quantity.ts';
 
-/** The storage of a claim. A folder is made for it; a volume is declared. */
+/** The storage of a claim: a folder that we create, or a declared volume. */
 export type Binding =
   { type: 'folder' } | { type: 'volume'; volume: PersistentVolume } | { type: 'unbound'; because: string };
 
-/** The holder of a volume whose record is damaged. No claim has this name. */
+/** Stands for the holder of a volume if its record is damaged. No claim has this name. */
 export const unknownClaim: ClaimName = { namespace: '', name: '' };
 
 interface BindingRequest {
   claim: PersistentVolumeClaim;
   /** Every declared volume. */
   volumes: readonly PersistentVolume[];
-  /** The claim that was bound to a volume, by the volume's name. The volume need not be declared any more. */
+  /** By volume name, the claim that was bound to it. The volume need not be declared any more. */
   holders: ReadonlyMap<string, ClaimName>;
   /** True if the claim has a folder. */
   hasFolder: boolean;
@@ -21,9 +21,9 @@ interface BindingRequest {
 }
 
 /**
- * The storage of a claim: the volume that it names, else its storage from before, else the smallest fitting volume,
- * else a folder. A folder is for claims without a selector, whose class is not that of a declared volume. An empty
- * class has none either. kubelet: pkg/controller/volume/persistentvolume pv_controller.go syncUnboundClaim
+ * Returns the storage of a claim: the volume that it names, else its earlier storage, else the smallest volume that
+ * fits, else a folder. A claim gets no folder if it has a selector, an empty class, or the class of a declared volume.
+ * kubelet: pkg/controller/volume/persistentvolume pv_controller.go syncUnboundClaim
  */
 export function computeBinding(request: BindingRequest): Binding {
   const { claim, volumes, hasFolder } = request;
@@ -50,7 +50,7 @@ function mayHaveFolder({ storageClassName, selector }: PersistentVolumeClaim, of
   return storageClassName === undefined || ofClass.length === 0;
 }
 
-/** The volume that the claim was bound to, if any. */
+/** Returns the volume that the claim was bound to, if any. */
 function heldVolume({ claim, holders }: BindingRequest): string | undefined {
   return [...holders].find(([, holder]) => isSame(holder, claim))?.[0];
 }
@@ -70,7 +70,10 @@ function wrongClass({ storageClassName }: PersistentVolumeClaim, volume: Persist
   return 'storageClassName does not match';
 }
 
-/** Why a claim cannot have a volume of its class. Returns undefined if it can. Texts: checkVolumeSatisfyClaim */
+/**
+ * Returns why a volume of the claim's class does not fit the claim. Returns undefined if it fits. Messages:
+ * checkVolumeSatisfyClaim
+ */
 function unfitBecause(request: BindingRequest, volume: PersistentVolume): string | undefined {
   const { claim } = request;
   const ofAnother = ofAnotherClaim(request, volume);
@@ -81,7 +84,7 @@ function unfitBecause(request: BindingRequest, volume: PersistentVolume): string
   return misplaced(request, volume);
 }
 
-/** The record comes before a `claimRef`, because pods of its claim may use the volume. */
+/** The record wins over a `claimRef`, because pods of its claim may be using the volume. */
 function ofAnotherClaim({ claim, holders }: BindingRequest, { name, claimRef }: PersistentVolume): string | undefined {
   const holder = holders.get(name);
   if (holder === unknownClaim) return 'the record of its claim is damaged';

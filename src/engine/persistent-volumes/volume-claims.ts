@@ -17,7 +17,7 @@ import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts
 import { ClaimUses } from './claim-uses.ts';
 import { computeBinding, unknownClaim } from './compute-binding.ts';
 
-/** A claim with its storage: a declared volume, or the folder of the claim if `volume` is undefined. */
+/** A claim with its storage: a declared volume, or the claim's folder if `volume` is undefined. */
 export interface BoundClaim {
   claim: PersistentVolumeClaim;
   volume: PersistentVolume | undefined;
@@ -43,7 +43,7 @@ const maxRecordBytes = 64 * 1024;
 export class VolumeClaims {
   readonly uses: ClaimUses;
   private readonly turns = new SerialQueue();
-  /** The claims of volumes, by the volume's name. Undefined until they are read. */
+  /** The claims of volumes, by volume name. Undefined until they are read. */
   private holders: Map<string, ClaimName> | undefined;
   /** Claims that had a folder when they were bound, as `<namespace>/<name>`. */
   private readonly withFolder = new Set<string>();
@@ -54,8 +54,8 @@ export class VolumeClaims {
   }
 
   /**
-   * Binds the claim, and makes its folder if it has one. Rejects with a `UserError` if no manifest declares the claim,
-   * or nothing fits. kubelet: volumemanager/populator getPVCExtractPV
+   * Binds the claim, and creates its folder if it gets one. Rejects with a `UserError` if no manifest declares the
+   * claim, or if nothing fits. kubelet: volumemanager/populator getPVCExtractPV
    */
   bind(name: ClaimName): Promise<BoundClaim> {
     return this.turns.run(async () => {
@@ -71,7 +71,7 @@ export class VolumeClaims {
     });
   }
 
-  /** The result of `bind`, as far as it is known without the disk. Throws like `bind`. */
+  /** Returns the result of `bind`, as far as it is known without reading the disk. Throws when `bind` would reject. */
   boundClaim(name: ClaimName): BoundClaim {
     const { storage, node, rootDir } = this.deps;
     const hasFolder = this.withFolder.has(formatClaim(name));
@@ -96,7 +96,7 @@ export class VolumeClaims {
   }
 
   /**
-   * Notes that the pod uses the claim. Rejects with a `UserError` if another pod uses it and its access mode is
+   * Records that the pod uses the claim. Rejects with a `UserError` if another pod uses it and its access mode is
    * ReadWriteOncePod. scheduler: plugins/volumerestrictions ErrReasonReadWriteOncePodConflict
    */
   use(uid: string, claim: PersistentVolumeClaim): Promise<void> {
@@ -113,7 +113,7 @@ export class VolumeClaims {
     });
   }
 
-  /** Returns the pods that waited for a claim of another pod, and forgets them. */
+  /** Returns the pods that waited for a claim of another pod, and clears the list. */
   drainWaiting(): string[] {
     const uids = [...this.waiting];
     this.waiting.clear();
@@ -140,7 +140,7 @@ export class VolumeClaims {
     return holders;
   }
 
-  /** A damaged record belongs to no claim, so that no claim gets the data of another. */
+  /** A damaged record counts as held by no known claim, so that no claim gets another claim's data. */
   private async readHolder(path: string): Promise<ClaimName | undefined> {
     try {
       const value: unknown = JSON.parse((await readRegularFile(path, maxRecordBytes)).toString());

@@ -1,6 +1,6 @@
-/** A plugin as it presents itself. */
+/** A plugin as it describes itself. */
 export interface Plugin {
-  /** A resource for a device plugin, a driver for the others. */
+  /** Name of the resource for a device plugin, of the driver for the others. */
   name: string;
   /** Path of the socket with the service of the plugin. */
   endpoint: string;
@@ -12,9 +12,9 @@ export interface Plugin {
  * PluginHandler
  */
 export interface PluginHandler {
-  /** Throws an `Error` for a plugin that it cannot use, such as one of other versions. */
+  /** Throws an `Error` if it cannot use the plugin, for example because of its versions. */
   validate(plugin: Plugin): void;
-  /** Uses the plugin from now on, also in place of one with the same name. Rejects if it cannot. */
+  /** Uses the plugin from now on. It replaces one with the same name. Rejects if it cannot be used. */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
   /** Called when the plugin's socket was removed or replaced. Also called if `register` failed. */
   deRegister(plugin: Plugin): void;
@@ -23,5 +23,5 @@ export interface PluginHandler {
 /** Types of plugins. kubelet: pluginregistration/v1/constants.go */
 export type PluginType = 'DevicePlugin' | 'CSIPlugin' | 'DRAPlugin';
 
-/** Handlers by type. A plugin of another type is refused. */
+/** Handlers by type. Plugins of other types are refused. */
 export type PluginHandlers = Readonly<Partial<Record<PluginType, PluginHandler>>>;

@@ -22,10 +22,10 @@ interface Deps {
   logger: Logger;
 }
 
-/** A socket whose plugin is registered, or is to be. */
+/** A socket whose plugin is registered or is being registered. */
 interface Known {
   identity: string;
-  /** Ends the attempts to register its plugin. */
+  /** Aborts the attempts to register its plugin. */
   gone: AbortController;
   /** Set before the handler registers the plugin. */
   added: { plugin: Plugin; handler: PluginHandler } | undefined;
@@ -34,18 +34,19 @@ interface Known {
 /** kubelet: goroutinemap/exponentialbackoff */
 const retryLimits: BackOffLimits = { initialMs: 500, maxMs: 122_000, resetAfterMs: Infinity };
 /**
- * Sockets that are asked at a time, because each takes a descriptor and 40 KB, which V8 collects late. New ones wait
- * for no failed one.
+ * How many sockets are called at a time: for the first time, and again after a failure. Each call needs a descriptor
+ * and 40 KB, which V8 collects late. The limits are separate, so that new sockets do not wait for failed ones.
  */
 const maxFirstAttempts = 24;
 const maxLaterAttempts = 6;
-/** The kubelet looks for work at this interval. kubelet: pluginmanager/plugin_manager.go loopSleepDuration */
+/** The kubelet checks for work at this interval. kubelet: pluginmanager/plugin_manager.go loopSleepDuration */
 const lookMs = 1000;
 
 /**
- * Registers the plugins whose sockets are in a folder, and deregisters those whose sockets go. kubelet: pluginmanager/
+ * Registers the plugins whose sockets are in a folder, and deregisters those whose sockets are removed. kubelet:
+ * pluginmanager/
  *
- * INVARIANTS: one operation at a time for each path. A plugin is deregistered before the next one at its path is
+ * INVARIANTS: each path has one operation at a time. A plugin is deregistered before the next one at its path is
  * registered.
  */
 export class PluginManager {
@@ -57,7 +58,7 @@ export class PluginManager {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Runs until the signal is aborted. Registered plugins stay with their handlers. */
+  /** Runs until the signal is aborted. Registered plugins stay registered with their handlers. */
   async run(signal: AbortSignal): Promise<void> {
     await makeFolder(this.deps.folder, 0o750);
     const changes = new AsyncQueue<'change'>();
@@ -110,7 +111,7 @@ export class PluginManager {
     this.operations.set(path, settled);
   }
 
-  /** Tries until the plugin has its answer. */
+  /** Retries until the plugin has received its answer. */
   private async register(path: string, known: Known, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     let backOff: BackOffEntry | undefined;
@@ -142,5 +143,5 @@ export class PluginManager {
   }
 }
 
-/** The time of the first look of the kubelet after a back-off. */
+/** Returns when the kubelet would first check after a back-off. */
 const untilLook = (backOffMs: number): number => (Math.floor(backOffMs / lookMs) + 1) * lookMs;

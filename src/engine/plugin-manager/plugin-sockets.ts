@@ -7,26 +7,26 @@ import { FolderWatch } from '../host/folder-watch.ts';
 import { untilTick } from '../../flow/ticks.ts';
 
 interface Deps {
-  /** Of the sockets, and of sub-folders with more. */
+  /** Folder with the sockets, and with subfolders that have more. */
   folder: string;
-  /** The sockets may be others than at the last `list`. */
+  /** Called when the sockets may have changed since the last `list`. */
   onChange: () => void;
   clock: Clock;
   logger: Logger;
 }
 
-/** Time until folders that are not watched are looked at again. */
+/** Period between reads of folders that are not watched. */
 const rescanMs = 10_000;
-/** A folder with more sockets and folders, or deeper ones, is not one of plugins. */
+/** More sockets and folders than a folder of plugins has. */
 const maxEntries = 1024;
 const maxDepth = 8;
 /** A folder with more names is not watched, because its watch lists it after each change. */
 const maxWatchedNames = 128;
-/** Names of a folder that are read. */
+/** How many names of a folder are read. */
 const maxNames = 100_000;
 const namesAtATime = 64;
 
-/** What a look at the folders finds. */
+/** What reading the folders finds. */
 interface Found {
   /** Identities by path. */
   sockets: Map<string, string>;
@@ -34,16 +34,16 @@ interface Found {
   watched: Set<string>;
 }
 
-/** Of one folder. */
+/** The content of one folder. */
 interface Content {
   sockets: string[];
   folders: string[];
-  /** Entries of all kinds. */
+  /** Number of entries of any kind. */
   names: number;
 }
 
 /**
- * The sockets in the folder of plugins. Names that begin with a dot are ignored. kubelet:
+ * Lists and watches the sockets in the folder of plugins. Names that begin with a dot are ignored. kubelet:
  * pluginmanager/pluginwatcher/plugin_watcher.go
  */
 export class PluginSockets {
@@ -61,8 +61,8 @@ export class PluginSockets {
   }
 
   /**
-   * Identities of the sockets by path. Every change after this resolved is reported: at once, or within 10 s in a
-   * folder with many names.
+   * Lists the identities of the sockets by path. Once this has resolved, every change is reported: at once, or within
+   * 10 s in a folder with many names.
    */
   async list(): Promise<Map<string, string>> {
     const found: Found = { sockets: new Map(), folders: 0, watched: new Set() };
@@ -82,7 +82,7 @@ export class PluginSockets {
     for (const path of content.sockets) {
       const stats = await lstat(path, { bigint: true }).catch(() => undefined);
       if (this.hasEnough(found)) return;
-      // The time tells a new socket from an old one whose inode it got.
+      // The birth time distinguishes a new socket that reuses the inode of an old one.
       if (stats?.isSocket() === true) found.sockets.set(path, `${stats.dev}:${stats.ino}:${stats.birthtimeNs}`);
     }
     for (const path of content.folders) {
@@ -92,7 +92,7 @@ export class PluginSockets {
     }
   }
 
-  /** Reads the folder, and watches it from then on unless it has too many names. */
+  /** Reads the folder, and from then on watches it, unless it has too many names. */
   private async contentOf(folder: string, { watched }: Found): Promise<Content> {
     const content = await readFolder(folder);
     if (content.names > maxWatchedNames) {
@@ -127,7 +127,7 @@ export class PluginSockets {
 
 const depthOf = (path: string, folder: string): number => path.slice(folder.length).split('/').length - 1;
 
-/** Sockets and folders whose names do not begin with a dot, by name. Empty for a folder that is gone. */
+/** Lists sockets and folders whose names do not begin with a dot, sorted by name. Empty if the folder was removed. */
 async function readFolder(folder: string): Promise<Content> {
   const content: Content = { sockets: [], folders: [], names: 0 };
   const entries = await ifPresent(opendir(folder, { bufferSize: namesAtATime }), 'ENOTDIR');
@@ -137,7 +137,7 @@ async function readFolder(folder: string): Promise<Content> {
     if (content.names > maxNames) break;
     if (entry.name.startsWith('.')) continue;
     const list = entry.isSocket() ? content.sockets : entry.isDirectory() ? content.folders : undefined;
-    // One more than is used shows that there are too many.
+    // One more than allowed shows that there are too many.
     if (list !== undefined && list.length <= maxEntries) list.push(join(folder, entry.name));
   }
   content.sockets.sort();

@@ -6,7 +6,7 @@ import type { Plugin, PluginHandler, PluginHandlers } from './plugin-handler.ts'
 
 /** kubelet: operation_generator.go notifyPlugin */
 const notifyTimeoutMs = 5000;
-/** Bounds names that a plugin gives, before they are shown and kept. */
+/** Longest name that a plugin may report. */
 const maxNameLength = 1024;
 
 interface Deps {
@@ -18,9 +18,9 @@ interface Deps {
 }
 
 /**
- * Asks the plugin on a socket about itself, has the handler of its type register it, and notifies it of the result.
- * Rejects if that must be tried again, in the words of the kubelet. Resolves with the error of a handler that does not
- * register the plugin. kubelet: pluginmanager/operationexecutor/operation_generator.go GenerateRegisterPluginFunc
+ * Asks the plugin on a socket about itself, has the handler for its type register it, and notifies it of the result.
+ * Rejects, with the kubelet's message, if that must be retried. Resolves with the handler's error if the handler
+ * refuses the plugin. kubelet: pluginmanager/operationexecutor/operation_generator.go GenerateRegisterPluginFunc
  */
 export async function registerPlugin(
   { connect, handlers, onAdded, logger }: Deps,
@@ -43,7 +43,7 @@ export async function registerPlugin(
     }
     onAdded({ plugin, handler });
     const refusal = await registered(handler, plugin, signal);
-    // The plugin has its place by now, so it is not asked again if it does not take this.
+    // The plugin is registered by now, so there is no retry if it does not accept the notification.
     await notify(service, { pluginRegistered: refusal === undefined, error: refusal ?? '' }, signal).catch(
       (error: unknown) => {
         signal.throwIfAborted();
@@ -56,7 +56,7 @@ export async function registerPlugin(
   }
 }
 
-/** Resolves with the error of a handler that does not register the plugin. */
+/** Resolves with the handler's error if the handler refuses the plugin. */
 async function registered(handler: PluginHandler, plugin: Plugin, signal: AbortSignal): Promise<string | undefined> {
   try {
     await handler.register(plugin, signal);

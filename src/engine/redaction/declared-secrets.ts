@@ -2,12 +2,14 @@ import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { Pod } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 
-/** The values of the Secrets among these objects. */
+/** Returns the values of the Secrets among these objects. */
 export function secretsOf(objects: readonly ConfigObject[]): Uint8Array[] {
   return objects.flatMap((object) => (object.kind === 'Secret' ? [...object.data.values()] : []));
 }
 
-/** Public names in the manifests of these pods. Messages about the pods need them, so they are never hidden. */
+/**
+ * Returns public names in the manifests of these pods. Messages about the pods need them, so they are never redacted.
+ */
 export function publicNames(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ metadata: { name, namespace }, spec }) => [
     name,

@@ -16,8 +16,8 @@ export const maxTerminationMessageBytes = 12 * 1024;
 const foreignTextFields = new Set(['message', 'reason']);
 
 /**
- * Bounds every text that leaves the engine and hides values of Secrets in it: in an event, a status, a snapshot or the
- * log. Inside the engine texts are unchanged.
+ * Bounds every text that leaves the engine, and redacts values of Secrets in it: in events, statuses, snapshots and the
+ * log. Inside the engine, texts are unchanged.
  */
 export class OutgoingText {
   /** Problems are compared by identity, so each problem maps to one cleaned object. */
@@ -63,12 +63,12 @@ export class OutgoingText {
     }
   }
 
-  /** A status with cleaned messages. Returns the same object if nothing changed. */
+  /** Returns a status with cleaned messages. Returns the same object if nothing changed. */
   status(status: PodStatus): PodStatus {
     return this.fields(status) as PodStatus;
   }
 
-  /** The first 200 problems, with bounded texts. */
+  /** Returns the first 200 problems, with bounded texts. */
   problems(problems: readonly ManifestProblem[]): ManifestProblem[] {
     const seen = this.listsSeen.get(problems);
     if (seen !== undefined) return seen;

@@ -1,4 +1,4 @@
-/** The forms in which a value may appear in a text. Never throws, because each line of the log needs them. */
+/** Returns the forms in which a value may appear in a text. Never throws, because each line of the log needs them. */
 export function formsOf(value: string): Set<string> {
   const quoted = JSON.stringify(value).slice(1, -1);
   const quotedTwice = JSON.stringify(quoted).slice(1, -1);
@@ -8,12 +8,12 @@ export function formsOf(value: string): Set<string> {
 /** Invalid UTF-8 and halves of surrogate pairs become replacement characters, as in every output. */
 export const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
 
-/** A shorter text in base64 matches elsewhere by chance. */
+/** Shorter base64 would match other text by chance. */
 const minBase64Length = 8;
 
 /**
- * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
- * neighbouring bytes.
+ * Returns the value in base64 at each of the three offsets that it can have in a longer text. Omits characters that
+ * also encode neighbouring bytes.
  */
 function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value);

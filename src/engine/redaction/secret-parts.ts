@@ -1,14 +1,14 @@
 import { toText } from './secret-forms.ts';
 
-/** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
+/** Shorter values would match other text by chance, and are easily guessed anyway. */
 const minValueLength = 4;
 const minLineLength = 8;
-/** Further lines of a value are not looked for one by one. */
+/** How many lines of a value are searched for one by one. */
 const maxLinesPerValue = 1000;
-/** Values that are too common to hide. */
+/** Values that are too common to redact. */
 const plainWords = new Set(['true', 'false', 'null', 'none']);
 
-/** What to hide of a value. */
+/** What to redact of a value. */
 export interface SecretParts {
   /** The value without surrounding white space, and the credentials in it if it is a Docker configuration. */
   values: string[];
@@ -29,7 +29,7 @@ export function partsOf(value: string): SecretParts {
 /** Secret fields of a Docker configuration. */
 const credentialFields = new Set(['auth', 'password', 'identitytoken', 'registrytoken']);
 
-/** Passwords and tokens in a Docker configuration. Empty for any other text. */
+/** Returns the passwords and tokens in a Docker configuration. Empty for any other text. */
 function credentialsIn(text: string): string[] {
   if (!text.startsWith('{') || !text.includes('"auth')) return [];
   const found: string[] = [];
@@ -39,13 +39,13 @@ function credentialsIn(text: string): string[] {
       return value;
     });
   } catch {
-    // Not JSON, so it is hidden as a whole and by line.
+    // It is not JSON, so it is redacted as a whole and by line.
   }
   // An escape in JSON can be half of a surrogate pair.
   return found.map(toText);
 }
 
-/** The password in `auth`, the base64 of user and password. */
+/** Returns the password in `auth`, the base64 of user and password. */
 function passwordIn(auth: string): string[] {
   const text = Buffer.from(auth, 'base64').toString('utf8');
   return text.includes(':') ? [text.slice(text.indexOf(':') + 1)] : [];

@@ -2,22 +2,22 @@ import { toText } from './secret-forms.ts';
 import { partsOf, type SecretParts } from './secret-parts.ts';
 import { ValueSearch } from './value-search.ts';
 
-/** The bound on what is looked for: the shortest values, then lines. */
+/** Limits what is searched for: the shortest values come first, then lines. */
 const maxSearched = { count: 10_000, length: 2 * 1024 * 1024 };
-/** How many former values stay hidden, because texts with them may still come. */
+/** How many former values stay redacted, because texts with them may still arrive. */
 const maxRetired = { count: 1000, length: 2 * 1024 * 1024 };
 const hidden = '<hidden>';
 
 interface Source {
   texts: readonly string[];
   parts: readonly SecretParts[];
-  /** The last former values, if values are short-lived. */
+  /** The most recent former values, if values are short-lived. */
   former: readonly SecretParts[];
 }
 
 /**
- * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, in base64 at any
- * offset, quoted as by Go and JSON, and escaped as in a URL. Number and size of the values are bounded.
+ * Redacts the values of Secrets and credentials in texts. Finds each value verbatim, line by line, in base64 at any
+ * offset, quoted as by Go and JSON, and escaped as in a URL. The number and size of the values are bounded.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, Source>();
@@ -36,17 +36,20 @@ export class SecretValues {
     this.retired = within(new Set([...removed, ...this.retired]), maxRetired);
   }
 
-  /** As `set`, for values that change all the time. Only the last former values stay hidden, and displace no others. */
+  /**
+   * Like `set`, for values that change all the time. Only their most recent former values stay redacted, and they
+   * displace no others.
+   */
   setShortLived(source: string, values: Iterable<string | Uint8Array>): void {
     this.replace(source, values, true);
   }
 
-  /** Public names, such as those of containers and images. A value equal to one is not hidden. */
+  /** Sets public names, such as those of containers and images. A value that equals one of them is not redacted. */
   setPublicNames(source: string, names: Iterable<string>): void {
     this.publicNames.set(source, new Set(names));
   }
 
-  /** The text with `<hidden>` in place of each value. */
+  /** Returns the text with `<hidden>` instead of each value. */
   hide(text: string): string {
     this.search ??= new ValueSearch(within(this.allTexts(), maxSearched));
     const isPublic = (value: string): boolean => [...this.publicNames.values()].some((names) => names.has(value));
@@ -59,7 +62,10 @@ export class SecretValues {
     return result + text.slice(end);
   }
 
-  /** Returns the source as it was. Returns undefined if the values are the same, or the first. */
+  /**
+   * Replaces the values and returns the source as it was before. Returns undefined if the values are unchanged, or the
+   * first.
+   */
   private replace(source: string, values: Iterable<string | Uint8Array>, isShortLived: boolean): Source | undefined {
     const texts = [...new Set(Array.from(values, toText))];
     const before = this.bySource.get(source);
@@ -80,7 +86,7 @@ export class SecretValues {
 
 const textsOf = ({ values, lines }: SecretParts): string[] => [...values, ...lines];
 
-/** The first of these texts, up to a number of texts and of characters. A text that does not fit is left out. */
+/** Returns the first of these texts, up to a number of texts and of characters. Skips a text that does not fit. */
 function within(texts: Iterable<string>, max: { count: number; length: number }): string[] {
   let left = max.length;
   return [...texts].slice(0, max.count).filter(({ length }) => {

@@ -1,17 +1,17 @@
 import { formsOf } from './secret-forms.ts';
 
-/** Shorter texts match only where no letter or digit is next to them. Shorter parts of a value do not match. */
+/** Shorter values match only where no letter or digit is next to them. Shorter parts of a value never match. */
 const minLength = 8;
-/** Every value has at least so many characters. */
+/** Every value has at least this many characters. */
 const keyLength = 4;
 /** A text of at least this length may have been cut in the middle of a value. */
 const minCutLength = 1000;
-/** A longer value is found by its first characters, and in no other form. */
+/** A longer value is found only by its first characters, and in no other form. */
 const maxSearchLength = 64 * 1024;
-/** Compared characters. A text needs more only if it and the values repeat themselves. */
+/** How many characters may be compared. Only highly repetitive texts and values need more. */
 const maxSteps = 4_000_000;
 
-/** A part of a text, from one offset up to another. */
+/** A part of a text, from one offset to another. */
 interface TextRange {
   from: number;
   to: number;
@@ -19,16 +19,18 @@ interface TextRange {
 
 interface Needle {
   text: string;
-  /** Characters to hide where the text is found. */
+  /** How many characters to redact where the text is found. */
   length: number;
 }
 
-/** Finds many values in one text: only those are compared that begin with the four characters at an offset. */
+/**
+ * Finds many values in one text. At each offset it compares only the values that begin with the four characters there.
+ */
 export class ValueSearch {
   private readonly byBeginning = new Map<string, Needle[]>();
 
   constructor(private readonly values: readonly string[]) {
-    // The longest first.
+    // The longest come first.
     for (const needle of values.flatMap(needlesOf).sort((a, b) => b.length - a.length)) {
       const key = needle.text.slice(0, keyLength);
       const needles = this.byBeginning.get(key);
@@ -38,8 +40,8 @@ export class ValueSearch {
   }
 
   /**
-   * Where the values are, in order, without overlaps. After `maxSteps` the rest of the text counts as a value.
-   * `isPublic`: a value that is not looked for.
+   * Returns where the values are, in order, without overlaps. After `maxSteps` the rest of the text counts as a value.
+   * Ignores values for which `isPublic` is true.
    */
   rangesIn(text: string, isPublic: (value: string) => boolean): TextRange[] {
     const budget = { steps: maxSteps };
@@ -56,7 +58,10 @@ export class ValueSearch {
     return ranges;
   }
 
-  /** Where the longest value that begins at this offset ends, or the text that was cut within it. */
+  /**
+   * Returns the end of the longest value that begins at this offset, or the end of the text if it was cut within a
+   * value.
+   */
   private endOfMatch(
     text: string,
     at: number,
@@ -78,7 +83,7 @@ export class ValueSearch {
     return undefined;
   }
 
-  /** Length of the longest end of a value that the text begins with. */
+  /** Returns the length of the longest tail of a value at the beginning of the text. */
   private lengthOfCutHead(text: string, budget: { steps: number }): number {
     const beginning = text.slice(0, minLength);
     let longest = 0;
@@ -100,7 +105,7 @@ function needlesOf(value: string): Needle[] {
   return Array.from(formsOf(value), (text) => ({ text, length: text.length }));
 }
 
-/** How many characters the needle shares with the text from `at` on. They share the first four. */
+/** Returns how many characters the needle shares with the text from `at` on. They share the first four. */
 function sameLength(text: string, at: number, needle: string): number {
   const end = Math.min(needle.length, text.length - at);
   let length = keyLength;

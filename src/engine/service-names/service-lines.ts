@@ -1,6 +1,6 @@
 import type { Service } from '../../api/values/service.ts';
 
-/** A pod that Services may name. */
+/** A pod that Services may give names to. */
 export interface NamedPod {
   namespace: string;
   name: string;
@@ -13,17 +13,17 @@ export interface NamedPod {
   isReady: boolean;
 }
 
-/** Who asks: the namespace of a pod, and the cluster's domain. */
+/** The reader of the file: its pod's namespace, and the cluster's domain. */
 interface Reader {
   namespace: string;
-  /** Empty: `cluster.local`. */
+  /** Empty means `cluster.local`. */
   clusterDomain: string;
 }
 
 /**
- * The lines of a hosts file that name the pods of all Services as the DNS of a cluster would, each Service being a
- * headless one. The short name is for pods of the same namespace. A pod with the Service as its subdomain has a name of
- * its own, too. Kubernetes: DNS-Based Service Discovery, specification 1.1.0
+ * Returns the lines of a hosts file that name the pods of all Services as a cluster's DNS would if each Service were
+ * headless. Pods of the same namespace can use the short name. If a pod has the Service as its subdomain, the pod also
+ * gets its own name. Kubernetes: DNS-Based Service Discovery, specification 1.1.0
  */
 export function serviceLines(services: readonly Service[], pods: readonly NamedPod[], reader: Reader): string[] {
   return services.toSorted(byName).flatMap((service) =>
@@ -64,7 +64,7 @@ const begin = '# Entries added by Services.';
 const end = '# End of the entries added by Services.';
 const block = new RegExp(`\n${begin}\n[^]*?${end}\n`);
 
-/** The hosts file with these lines in place of the lines that it had from Services. All its other lines stay. */
+/** Returns the hosts file with its Service lines replaced by these. All other lines stay. */
 export function withServiceLines(hostsFile: string, lines: readonly string[]): string {
   const text = lines.length === 0 ? '' : `\n${begin}\n${lines.join('\n')}\n${end}\n`;
   return block.test(hostsFile) ? hostsFile.replace(block, () => text) : hostsFile + text;

@@ -11,15 +11,15 @@ import { readRegularFile, writeInPlace } from '../../files/regular-file.ts';
 import { hostsFilePath } from '../network/hosts-file.ts';
 import { type NamedPod, serviceLines, withServiceLines } from './service-lines.ts';
 
-/** Larger files were written by a container. They get no names until its next start. */
+/** If a file is larger, a container wrote it. It gets no names until the container starts again. */
 const maxHostsFileBytes = 1024 * 1024;
 
 interface Deps {
   services: () => Service[];
-  /** Pods that may run, with pods that are on their way out. */
+  /** Returns the pods that may run, including those that are stopping. */
   pods: () => Pod[];
   isTerminating: (uid: string) => boolean;
-  /** UIDs of the pods that run in the runtime. */
+  /** Returns the UIDs of the pods that run in the runtime. */
   runningPods: () => string[];
   statusOf: (uid: string) => PodStatus | undefined;
   podDir: (uid: string) => string;
@@ -30,18 +30,18 @@ interface Deps {
   logger: Logger;
 }
 
-/** What this agent knows of the hosts file of one pod. */
+/** What this agent knows about a pod's hosts file. */
 interface HostsFile {
   readonly turn: SerialQueue;
-  /** Its lines of Services. Undefined before the file was read or written. */
+  /** Its Service lines. Undefined before the file was read or written. */
   lines?: readonly string[];
   /** True if its last update failed, which was logged. */
   hasFailed: boolean;
 }
 
 /**
- * Writes the names that Services give to pods into the hosts files of all pods. The names work while no agent runs, and
- * without a server of DNS. The kubelet knows no Services.
+ * Writes the names that Services give to pods into the hosts files of all pods. The names work even while no agent
+ * runs, and without a DNS server. The kubelet does nothing with Services.
  */
 export class ServiceNames {
   private readonly files = new Map<string, HostsFile>();
@@ -50,7 +50,7 @@ export class ServiceNames {
 
   constructor(private readonly deps: Deps) {}
 
-  /** Writes the pod's hosts file for the start of a container: this content, and the names of Services. */
+  /** Writes the pod's hosts file before a container starts: this content plus the names of Services. */
   writeHostsFile({ metadata: { uid, namespace } }: Pod, content: string): Promise<void> {
     const file = this.fileOf(uid);
     return file.turn.run(async () => {
@@ -62,8 +62,8 @@ export class ServiceNames {
   }
 
   /**
-   * Writes changed names into the files of running pods. To be called after each change of a Service, of a pod's
-   * address, or of its readiness.
+   * Writes changed names into the files of running pods. Call this after each change of a Service, of a pod's address,
+   * or of its readiness.
    */
   update(): void {
     this.isDue = true;
@@ -71,7 +71,7 @@ export class ServiceNames {
   }
 
   private async updateAll(): Promise<void> {
-    // Changes of one moment are one update.
+    // Combines changes of one moment into one update.
     await Promise.resolve();
     while (this.isDue) {
       this.isDue = false;
@@ -106,7 +106,7 @@ export class ServiceNames {
         const path = hostsFilePath(this.deps.podDir(uid));
         const bytes = await ifPresent(readRegularFile(path, maxHostsFileBytes));
         if (bytes === undefined) return;
-        // As Latin-1, so that bytes which a container wrote stay the same.
+        // Reads it as Latin-1, so that bytes that a container wrote stay the same.
         const content = bytes.toString('latin1');
         const wanted = withServiceLines(content, lines);
         if (wanted !== content) await writeInPlace(path, Buffer.from(wanted, 'latin1'), 0o644);

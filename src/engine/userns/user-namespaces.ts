@@ -9,10 +9,10 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 
 type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
-/** The user namespace of a pod in a CRI request. */
+/** A pod's user namespace in a CRI request. */
 export type UserNamespace = NonNullable<NonNullable<SecurityContext['namespaceOptions']>['usernsOptions']>;
 
-/** Ids of one pod. Every range begins at a multiple of this. kubelet: userns/userns_manager.go userNsLength */
+/** How many ids a pod gets. Every range begins at a multiple of this. kubelet: userns/userns_manager.go userNsLength */
 const userNamespaceLength = 65_536;
 /** The node's own ids are never allocated. */
 const firstHostID = userNamespaceLength;
@@ -24,7 +24,7 @@ const maxFileBytes = 16 * 1024;
 /** The user namespace of a pod that uses the ids of the node. */
 export const nodeUserNamespace: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
 
-/** The user namespace of a pod whose ids begin at `hostID` on the node. */
+/** Returns the user namespace of a pod whose ids begin at `hostID` on the node. */
 export function podUserNamespace(hostID = firstHostID): UserNamespace {
   const mapping = [{ hostId: hostID, containerId: 0, length: userNamespaceLength }];
   return { mode: 'POD', uids: mapping, gids: mapping };
@@ -44,18 +44,21 @@ interface StoredMapping {
 }
 
 /**
- * Allocates a range of ids to each pod with `hostUsers: false`. A file in the pod's folder holds it, so a restart finds
- * it and it is freed with the pod. Nothing is kept in memory.
+ * Allocates a range of ids to each pod with `hostUsers: false`. A file in the pod's folder records it, so the agent
+ * finds it after a restart, and it is freed with the pod. Nothing is kept in memory.
  *
  * kubelet: userns/userns_manager.go GetOrCreateUserNamespaceMappings
  */
 export class UserNamespaces {
-  /** One at a time, because two pods would find the same range free. */
+  /** One runs at a time, because otherwise two pods could find the same range free. */
   private readonly allocations = pLimit(1);
 
   constructor(private readonly deps: Deps) {}
 
-  /** The user namespace of a pod, whose folder must exist. Rejects with a `UserError` if the pod cannot have one. */
+  /**
+   * Returns the user namespace of a pod, whose folder must exist. Rejects with a `UserError` if the pod cannot have
+   * one.
+   */
   async getOrCreate({ metadata: { uid }, spec }: Pick<Pod, 'metadata' | 'spec'>): Promise<UserNamespace> {
     if (spec.hostUsers !== false) return nodeUserNamespace;
     if (!this.deps.isSupported()) {
@@ -76,7 +79,7 @@ export class UserNamespaces {
     return hostID;
   }
 
-  /** The first host id of a pod. Resolves with undefined if the pod has no range. */
+  /** Reads the first host id of a pod. Resolves with undefined if the pod has no range. */
   private async stored(uid: string): Promise<number | undefined> {
     const path = join(this.deps.podDirs.podDir(uid), fileName);
     const bytes = await ifPresent(readRegularFile(path, maxFileBytes), 'ENOTDIR');
@@ -84,7 +87,7 @@ export class UserNamespaces {
   }
 }
 
-/** The lowest free range. Returns undefined if all are taken. */
+/** Returns the lowest free range. Returns undefined if none is free. */
 function firstFreeRange(taken: ReadonlySet<number>): number | undefined {
   for (let hostID = firstHostID; hostID < endOfHostIDs; hostID += userNamespaceLength) {
     if (!taken.has(hostID)) return hostID;
@@ -92,7 +95,7 @@ function firstFreeRange(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-/** Throws a `UserError` for a broken file, because a misread range could be allocated twice. */
+/** Throws a `UserError` if the file is broken, because a misread range could be allocated twice. */
 function hostIDOf(text: string, path: string): number {
   const hostID = readHostID(text);
   if (hostID !== undefined && hostID >= firstHostID && hostID % userNamespaceLength === 0) return hostID;
@@ -101,12 +104,12 @@ function hostIDOf(text: string, path: string): number {
 
 function readHostID(text: string): number | undefined {
   try {
-    // Any JSON: the result is used only if it is a number.
+    // Any JSON will do, because the result is used only if it is a number.
     const { uidMappings } = JSON.parse(text) as { uidMappings?: Partial<StoredMapping>[] };
     const hostID: unknown = uidMappings?.[0]?.hostId;
     return typeof hostID === 'number' ? hostID : undefined;
   } catch {
-    // Not JSON, or of another form.
+    // It is not JSON, or has a different form.
     return undefined;
   }
 }

@@ -7,24 +7,29 @@ type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
 /** Publishes one event. The bus adds the time. */
 export type Emit = (event: Unstamped<KubeletEvent>) => void;
 
-/** Events that a snapshot has of each pod. */
+/** How many events of each pod a snapshot has. */
 export const maxEventsPerPod = 64;
 
 type PodEvent = Extract<KubeletEvent, { pod: unknown }>;
 
-/** True for an event that its pod keeps. The progress of a pull would push out events that matter later. */
+/**
+ * True for an event that is kept with its pod. Pull progress is not, because it would push out events that matter
+ * later.
+ */
 export function isKeptByPod(event: KubeletEvent): event is PodEvent & { pod: PodRef } {
   return 'pod' in event && event.type !== 'PullProgressed';
 }
 
 interface EventBusDeps {
   clock: Clock;
-  /** Bounds the texts of an event and hides values of Secrets. */
+  /** Bounds the texts of an event and redacts values of Secrets. */
   outgoing: { event<E extends KubeletEvent>(event: E): E };
   faults: Pick<Faults, 'record'>;
 }
 
-/** Hands every engine event to every subscriber, in order and with secrets hidden. Keeps each pod's newest events. */
+/**
+ * Passes every engine event to every subscriber, in order and with secrets redacted. Keeps each pod's newest events.
+ */
 export class EventBus {
   private readonly listeners = new Set<(event: KubeletEvent) => void>();
   private readonly history = new Map<string, KubeletEvent[]>();
@@ -38,7 +43,7 @@ export class EventBus {
     for (const listener of this.listeners) this.notify(listener, stamped);
   };
 
-  /** Counts an error of a listener as a fault, so that the emitter and other listeners go on. */
+  /** If a listener throws, counts that as a fault, so that the emitter and the other listeners continue. */
   private notify(listener: (event: KubeletEvent) => void, event: KubeletEvent): void {
     try {
       listener(event);
@@ -58,7 +63,7 @@ export class EventBus {
     return [...(this.history.get(podUID) ?? [])];
   }
 
-  /** Forgets the events of all other pods. */
+  /** Drops the events of all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.history.keys()) if (!podUIDs.has(uid)) this.history.delete(uid);
   }

@@ -39,11 +39,11 @@ interface PlegEvent {
   /** Absent for a sandbox. */
   containerName?: string;
   exitCode?: number;
-  /** How the container ended. Absent if the runtime has already removed it. */
+  /** How the container exited. Absent if the runtime has already removed it. */
   end?: ContainerEnd;
 }
 
-/** A finished run of a container, as the runtime reports it. */
+/** How an instance of a container exited, as the runtime reports it. */
 export interface ContainerEnd {
   restartCount: number;
   exitCode: number;
@@ -56,13 +56,13 @@ export interface ContainerEnd {
   finishedAt: number;
 }
 
-/** pod-workers: life of the one worker each pod has. */
+/** pod-workers: the life of a pod's worker. */
 type WorkerEvent =
   /** The worker entered another state, or was removed (`removed`). */
   | { type: 'WorkerStateChanged'; pod: PodRef; state: PodWorkerState | 'removed' }
   /** A sync began. */
   | { type: 'SyncStarted'; pod: PodRef; state: PodWorkerState }
-  /** A sync ended. `nextSyncAt` is when the pod is due again, in milliseconds since the epoch. */
+  /** A sync finished. `nextSyncAt` is when the pod is due again, in milliseconds since the epoch. */
   | { type: 'SyncFinished'; pod: PodRef; durationMs: number; error?: string; nextSyncAt: number };
 
 /** status: the pod's API status changed (the snapshot has it). */
@@ -88,21 +88,21 @@ interface RecordedEvent {
   cause?: EventCause;
 }
 
-/** What an event is about where its reason has several causes: a failed pull, or a limit of the pod itself. */
+/** Distinguishes the causes of events with the same reason: a failed pull, or a limit of the pod itself. */
 export type EventCause = 'imagePull' | 'storageLimit';
 
-/** images: progress of a pull, about once a second. Some runtimes report none. */
+/** images: progress of a pull, about once a second. Some runtimes report no progress. */
 interface PullEvent {
   type: 'PullProgressed';
   pod: PodRef;
   containerName: string;
   image: string;
-  /** Compressed size of the layers begun so far. So is `totalBytes`. */
+  /** Received bytes of the layers begun so far, compressed. `totalBytes` is their compressed size. */
   receivedBytes: number;
   /** Absent if the registry did not report it. */
   totalBytes?: number;
 }
 
-/** runtime: whether the container runtime answers and reports itself ready. */
+/** runtime: the container runtime answers and reports itself ready, or no longer does. */
 type RuntimeEvent =
   { type: 'RuntimeReady'; name: string; version: string } | { type: 'RuntimeNotReady'; message: string };

@@ -1,14 +1,14 @@
 import { isPodReady } from '../../api/values/pod-conditions.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
 
-/** The facts of a pod that decide. `worker` is absent without an agent. */
+/** The facts about a pod that decide. `worker` is absent without an agent. */
 type JudgedPod = Pick<PodSnapshot, 'pod'> &
   Partial<Pick<PodSnapshot, 'worker' | 'waitingUpdate' | 'rejection' | 'isUndeclared'>>;
 
 /**
  * True if nothing about the pod needs an explanation: it runs its newest manifest and is Ready, or it has completed. A
- * pod that runs on its last good manifest is not well, because a restart does not bring its newest one. Neither is a
- * rejected pod, because its status may be that of its last run.
+ * pod that runs from its last good manifest is not well, because a restart does not apply its newest one. Neither is a
+ * rejected pod, because its status may be left from its last run.
  */
 export function isWell(entry: JudgedPod, node: EngineSnapshot): boolean {
   const { pod, worker, waitingUpdate, rejection, isUndeclared } = entry;

@@ -1,4 +1,4 @@
-/** Receives figures that no event and no snapshot has. No method may throw. */
+/** Receives measurements that no event or snapshot has. No method may throw. */
 export interface Meter extends Counter {
   /** The runtime was listed. */
   relisted(durationMs: number): void;
@@ -9,17 +9,17 @@ export interface Meter extends Counter {
   containerNotStarted(type: ContainerType, code: string): void;
 }
 
-/** Counts and measures under the names and with the labels of the kubelet's metrics. */
+/** Counts and measures with the names and labels of the kubelet's metrics. */
 export interface Counter {
-  /** It happened once more. */
+  /** Adds one to a counter. */
   count<Name extends keyof CounterLabels>(name: Name, labels: LabelsOf<CounterLabels[Name]>): void;
-  /** One more of these durations, in the unit of the name. */
+  /** Adds a value to a histogram, in the unit of its name. */
   observe<Name extends keyof HistogramLabels>(
     name: Name,
     duration: number,
     labels: LabelsOf<HistogramLabels[Name]>,
   ): void;
-  /** The newest value. */
+  /** Sets a gauge. */
   set(name: GaugeName, value: number): void;
 }
 

@@ -4,6 +4,6 @@
  *   waiting ──► sync ──► terminating ──► terminated ──► finished
  *      └──────────────────────┴── (never started: straight to finished)
  *
- * `waiting`: another pod of the same full name ends first, or nothing ran yet.
+ * `waiting`: another pod of the same full name must stop first, or nothing has run yet.
  */
 export type PodWorkerState = 'waiting' | 'sync' | 'terminating' | 'terminated' | 'finished';

@@ -24,7 +24,7 @@ export const reasons = {
   killPodSandboxError: 'KillPodSandboxError',
   createPodSandboxError: 'CreatePodSandboxError',
   configPodSandboxError: 'ConfigPodSandboxError',
-  // Why a pod ended.
+  // Why a pod stopped.
   terminated: 'Terminated',
   // Reasons of waiting and terminated containers that the kubelet itself assigns.
   containerStatusUnknown: 'ContainerStatusUnknown',
@@ -88,9 +88,9 @@ export const reasons = {
   stopped: 'Stopped',
   runsAnew: 'RunsAnew',
   rolledBack: 'RolledBack',
-  // Not in the kubelet, which takes a container for started whose hook it did not finish before it ended.
+  // Not in the kubelet: if it exits during a postStart hook, it later assumes that the container has started.
   repeatedPostStartHook: 'RepeatedPostStartHook',
-  // Not in the kubelet, which reports nothing before the deadline of the call, four minutes.
+  // Not in the kubelet, which reports nothing for four minutes, the deadline of the call.
   sandboxDelayed: 'SandboxDelayed',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
@@ -105,9 +105,9 @@ export const reasons = {
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',
-  // Not in the kubelet, which does nothing else meanwhile.
+  // Not in the kubelet, which blocks while it waits.
   waitingForDevices: 'WaitingForDevices',
 } as const;
 
-/** Ends the message about a revision that does not start yet while the previous revision still runs. */
+/** Last words of the message about a revision that waits while the previous revision still runs. */
 export const runsOnUntilThen = 'the revision before this one runs on until then';

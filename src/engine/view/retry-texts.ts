@@ -1,4 +1,4 @@
-/** What has a rejected pod admitted again, as the rest of a sentence: `It is tried again as soon as …`. */
+/** When a rejected pod is admitted again, as the rest of a sentence: `It is tried again as soon as …`. */
 export const retryTexts = {
   podEnd: 'a pod ends',
   deviceChange: 'a pod ends or its devices change',

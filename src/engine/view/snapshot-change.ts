@@ -4,12 +4,12 @@ import type { KubeletEvent } from './events.ts';
 import { isKeptByPod, maxEventsPerPod } from './event-bus.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
 
-/** The difference of two snapshots and the events in between, as plain JSON. Empty if nothing happened. */
+/** The difference between two snapshots, with the events in between, as plain JSON. Empty if nothing happened. */
 export interface SnapshotChange {
   node?: FieldsChange<NodePart>;
   /** Pods that are new or changed. */
   pods?: PodChange[];
-  /** The UIDs of all pods in their order, if pods came, left or moved. */
+  /** The UIDs of all pods in order, if pods were added, removed or moved. */
   order?: string[];
   /** Events since the earlier snapshot, oldest first. */
   events?: KubeletEvent[];
@@ -27,13 +27,13 @@ type EntryPart = Omit<PodSnapshot, 'pod' | 'events'>;
 
 interface PodChange {
   uid: string;
-  /** Set for a pod that is new, or for one with missed events. It includes its events so far. */
+  /** Set for a new pod, or for one whose events were missed. Includes its events so far. */
   whole?: PodSnapshot;
   pod?: FieldsChange<Pod>;
   entry?: FieldsChange<EntryPart>;
 }
 
-/** The change from `before` to `after`. Objects that are the same in both are not compared. */
+/** Returns the change from `before` to `after`. Skips objects that are identical in both. */
 export function computeChange(
   before: EngineSnapshot,
   after: EngineSnapshot,
@@ -52,7 +52,7 @@ export function computeChange(
   };
 }
 
-/** The snapshot after a change. Pods without a change stay the same objects. */
+/** Returns the snapshot after a change. Unchanged pods stay the same objects. */
 export function applyChange(before: EngineSnapshot, change: SnapshotChange): EngineSnapshot {
   const known = byUID(before.pods);
   const withEvents = new Set<string>();

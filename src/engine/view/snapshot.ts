@@ -6,17 +6,19 @@ import type { retryTexts } from './retry-texts.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
 import type { FaultSnapshot } from '../../flow/faults.ts';
 
-/** The whole engine at one moment, as plain JSON. Screen, `ps` and control socket read this and `subscribe()`. */
+/**
+ * The whole engine at one moment, as plain JSON. The screen, `ps` and the control socket read this and `subscribe()`.
+ */
 export interface EngineSnapshot {
   /** Version of the agent's program. Absent from an agent of an earlier release. */
   version?: string;
   nodeName: string;
-  /** Milliseconds since the epoch, as every `…At` here. */
+  /** Milliseconds since the epoch, like every `…At` here. */
   startedAt: number;
-  /** Changes of pods that are carried out in place. Absent for the default. */
+  /** Which changes of pods are applied in place. Absent for the default. */
   inPlace?: InPlacePolicy;
   runtime: RuntimeSnapshot;
-  /** Conditions of pressure that the node is under, sorted. */
+  /** Pressure conditions of the node, sorted. */
   pressures: NodePressureSnapshot[];
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];
@@ -28,7 +30,7 @@ export interface EngineSnapshot {
 
 export interface RuntimeSnapshot {
   endpoint: string;
-  /** Why this endpoint was chosen, as a text for users. */
+  /** Why this endpoint was chosen, as a sentence for users. */
   chosenBecause: string;
   /** True for the managed containerd. */
   managed?: boolean;
@@ -40,7 +42,7 @@ export interface RuntimeSnapshot {
   error?: string;
   /** Set while the runtime reports that the pod network is not ready. Only host-network pods start then. */
   networkError?: string;
-  /** Commands that give it a network, while it has none. */
+  /** Commands that set up its network, while it has none. */
   networkCommands?: readonly string[];
 }
 
@@ -50,7 +52,7 @@ export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 export interface NodePressureSnapshot {
   type: NodePressure;
   since: number;
-  /** The newest cause. The condition outlasts it. */
+  /** The newest cause. The condition lasts longer than its cause. */
   message: string;
 }
 
@@ -73,7 +75,7 @@ export interface SourceSnapshot {
   problems: ManifestProblem[];
 }
 
-/** The manifest that declares a pod now. */
+/** The manifest that now declares a pod. */
 export interface Declarer {
   /** File or URL, or `<stdin>`. */
   where: string;
@@ -87,33 +89,36 @@ export interface PodSnapshot {
   source: SourceName;
   /** Absent if no manifest declares the pod any more. */
   declaredBy?: Declarer;
-  /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
+  /** UID of the declared revision that waits for this one to stop. Absent if this is the declared one. */
   replacedBy?: string;
-  /** True if no manifest of this start declares the pod, which runs on until its end is confirmed. Absent otherwise. */
+  /**
+   * True if no manifest declares the pod, and it keeps running until somebody confirms that it should stop. Absent
+   * otherwise.
+   */
   isUndeclared?: boolean;
   /**
-   * Containers of its status with the image or the resources of an earlier manifest under the same UID. Absent if
+   * Containers of its status that still have the image or resources of an earlier manifest with the same UID. Absent if
    * empty.
    */
   outdatedContainers?: string[];
   /** Containers whose restart was requested and whose next instance does not exist yet. Absent if empty. */
   restarting?: string[];
-  /** Why the newest manifest of this pod is not carried out in place yet. Absent if it is. */
+  /** Why the newest manifest of this pod is not applied in place yet. Absent if it is. */
   waitingUpdate?: WaitingUpdate;
   worker: WorkerSnapshot;
-  /** By container: the end of its back-off, in milliseconds since the epoch. Absent if none is in back-off. */
+  /** By container, when its back-off is over, in milliseconds since the epoch. Absent if none is in back-off. */
   backOffUntil?: Readonly<Record<string, number>>;
-  /** Why the pod was not admitted, and when admission is tried again. */
+  /** Why the pod was not admitted, and when that is retried. */
   rejection?: Rejection;
   /** The pods that it waits for before it starts. Absent if it does not wait for any. */
   awaits?: AwaitedPods;
-  /** Pulls under way with known progress. Absent if empty. */
+  /** Running pulls with known progress. Absent if empty. */
   pulls?: PullSnapshot[];
   /** The pod's newest events, oldest first, at most 64. */
   events: KubeletEvent[];
 }
 
-/** Why a change in place waits, while the earlier revision of the pod runs on. */
+/** Why a change in place waits while the earlier revision of the pod keeps running. */
 export interface WaitingUpdate {
   /** Such as `OutOfmemory`, `Pulling` or `ErrImagePull`. */
   reason: string;
@@ -133,18 +138,18 @@ export interface AwaitedPods {
 export interface Rejection {
   reason: string;
   message: string;
-  /** What has the pod admitted again. The kubelet never does without a restart. */
+  /** When the pod is admitted again. The kubelet never retries without a restart. */
   retryOn: keyof typeof retryTexts;
 }
 
-/** Progress of an image in compressed bytes, over the layers that were begun. */
+/** Pull progress of an image in compressed bytes, summed over the layers begun so far. */
 export interface PullProgress {
   receivedBytes: number;
   /** Absent if the registry did not report it. */
   totalBytes?: number;
 }
 
-/** A pull under way and its progress. */
+/** A running pull and its progress. */
 export interface PullSnapshot extends PullProgress {
   container: string;
   image: string;
@@ -154,7 +159,7 @@ export interface WorkerSnapshot {
   state: PodWorkerState;
   /** True while a sync is in flight. */
   working: boolean;
-  /** True if an update waits for the sync in flight to end. */
+  /** True if an update waits for the sync in flight to finish. */
   pending: boolean;
   lastSyncAt?: number;
   lastSyncMs?: number;
@@ -162,13 +167,13 @@ export interface WorkerSnapshot {
   nextSyncAt?: number;
 }
 
-/** What metrics count. It takes a small part of the time of a snapshot. */
+/** What metrics count. Much cheaper than a snapshot. */
 export interface EngineActivity {
   nodeName: string;
   lastRelistAt?: number;
   /** Declared pods and those that are still terminating. */
   pods: PodActivity[];
-  /** States of the workers of pods that were only found in the runtime. */
+  /** Worker states of pods that were found only in the runtime. */
   runtimeOnly: PodWorkerState[];
 }
 
@@ -182,30 +187,33 @@ export interface PodActivity {
 
 /** Read access to a running engine. */
 export interface EngineView {
-  /** If `brief`, without `outdatedContainers`, which take half of the time. */
+  /** `brief` leaves out `outdatedContainers`, which take half of the time. */
   snapshot(options?: { brief?: boolean }): EngineSnapshot;
   /** Calls `listener` for every later event, until the returned function is called. A listener must not throw. */
   subscribe(listener: (event: KubeletEvent) => void): () => void;
 }
 
-/** An agent in another process that does not answer. */
+/** Describes an agent in another process that does not answer. */
 export interface Silence {
-  /** Of its last answer, or of its start. */
+  /** Time of its last answer, or of its start. */
   since: number;
   message: string;
-  /** True before its first answer. */
+  /** True until its first answer. */
   isStarting?: boolean;
 }
 
-/** An engine in another process, whose snapshot is the last one while its agent does not answer. */
+/** An engine in another process. While its agent does not answer, this returns the last snapshot. */
 export interface RemoteEngineView extends EngineView {
   /** Returns undefined while the agent answers. */
   silence(): Silence | undefined;
-  /** Usage of running pods, at most some seconds old. Empty if the agent does not answer. Never rejects. */
+  /**
+   * Resolves with the usage of running pods, at most some seconds old. Empty if the agent does not answer. Never
+   * rejects.
+   */
   usage(): Promise<PodUsage[]>;
 }
 
-/** Usage of a pod. An unknown figure is absent. */
+/** Usage of a pod. Unknown values are absent. */
 export interface PodUsage {
   uid: string;
   /** Billionths of a core. */
@@ -216,14 +224,14 @@ export interface PodUsage {
 
 /** Where objects are declared. */
 export interface EngineDeclarations {
-  /** The file or URL that declares an object now, by `claimedKeys`. Returns undefined if none does. */
+  /** Returns the file or URL that declares an object now, found by its `claimedKeys`. Undefined if none does. */
   declarerOf(key: string): string | undefined;
 }
 
 /** Lets a reader wait until the snapshot is up to date. */
 export interface EngineSettling {
   /**
-   * Resolves when the snapshot shows the manifests that were declared at the time of the call. Rejects with a
+   * Resolves when the snapshot shows the manifests that were declared when this was called. Rejects with a
    * `RequestRefused` if the runtime has never listed its pods and does not answer, unless the caller `waits` for it.
    */
   settled(options?: { waits: boolean }): Promise<void>;
