@@ -166,12 +166,12 @@ export class KuberuntimeManager {
     containers: readonly ContainerToReset[],
     results: SyncResult[],
   ): Promise<void> {
-    for (const { containerID, name, kill } of containers) {
+    for (const { containerID, name, restartCount, kill } of containers) {
       const message = `Container ${name} restarts with all containers of the pod`;
       const reset = async (): Promise<void> => {
         const stop = { containerID, name, message, gracePeriodOverride: 0, podIPs: podStatus.ips };
         if (kill) await killContainer(this.deps, pod, stop, recorder);
-        await this.deps.podRemover.resetContainer(pod.metadata, { id: containerID, name });
+        await this.deps.podRemover.resetContainer(pod.metadata, { id: containerID, name, restartCount });
       };
       if (!(await this.recordResult(results, 'resetContainer', name, reset))) return;
     }

@@ -78,10 +78,15 @@ export class PodRemover {
     await removeMatching(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
-  /** Removes a container that starts again. Its log stays. */
-  async resetContainer(pod: PodIdentity, { id, name }: Pick<DeadContainer, 'id' | 'name'>): Promise<void> {
+  /**
+   * Removes a container that starts again, and the logs of its earlier instances. Its own log stays, as for
+   * `purgeContainer`.
+   */
+  async resetContainer(pod: PodIdentity, { id, name, restartCount }: DeadContainer): Promise<void> {
     await this.removeLogLink(pod, name, id);
     await this.removeFromRuntime(id);
+    const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
+    await removeMatching(folder, (file) => restartCountFromLogFiles([file]) <= restartCount);
   }
 
   /**

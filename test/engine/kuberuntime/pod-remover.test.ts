@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
@@ -46,6 +46,19 @@ test.each([
   const container = { id: 'c', name: uid, state: 'exited' as const, createdAt: 0, sandboxID: 's' };
   await remover.removePod(uid, { ...pod, containers: [container] });
   expect(await readdir(podLogsDir)).toEqual(['precious']);
+});
+
+test('a container that restarts with all others of its pod leaves its own log and no earlier ones', async () => {
+  const { container } = await startRuntimePod(runtime, 'web');
+  runtime.exitContainer(container, 42);
+  const logs = join(podLogsDir, 'default_web_web', 'main');
+  await mkdir(logs, { recursive: true });
+  for (const file of ['0.log', '1.log', '1.log.20250101-000000.gz', '2.log', '2.log.20250101-000000'])
+    await writeFile(join(logs, file), '');
+  const pod = { uid: 'web', name: 'web', namespace: 'default' };
+  await remover.resetContainer(pod, { id: container, name: 'main', restartCount: 2 });
+  expect((await readdir(logs)).sort()).toEqual(['2.log', '2.log.20250101-000000']);
+  expect((await runtimePods.getPodStatus('web')).containerStatuses).toEqual([]);
 });
 
 test('without any logs there is nothing to remove', async () => {

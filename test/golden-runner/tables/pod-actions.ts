@@ -21,7 +21,7 @@ export const podActions = tableAdapter<In>('pod-actions', (input) => {
     ...actions,
     containersToKill: kills,
     ...(containersToReset.length > 0 && {
-      containersToReset: containersToReset.map(({ containerID, ...reset }) => ({ ...reset, id: containerID })),
+      containersToReset: containersToReset.map(({ containerID, name, kill }) => ({ id: containerID, name, kill })),
     }),
     restartAll: areAllContainersRestarting(input.pod, runtime),
   };

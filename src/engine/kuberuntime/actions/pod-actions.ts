@@ -36,6 +36,7 @@ export interface PodActions {
 export interface ContainerToReset {
   containerID: string;
   name: string;
+  restartCount: number;
   /** True if it must be killed first. */
   kill: boolean;
 }

@@ -29,7 +29,9 @@ export function containersToReset({ spec }: Pod, { containerStatuses }: RuntimeP
       .map((status) => ({ status, isCause: hasCausedIt(container, status) })),
   );
   const ordered = [...instances.filter(({ isCause }) => !isCause), ...instances.filter(({ isCause }) => isCause)];
-  return ordered.map(({ status: { id, name, state } }) => ({ containerID: id, name, kill: state !== 'exited' }));
+  return ordered.map(({ status: { id, name, restartCount, state } }) => {
+    return { containerID: id, name, restartCount, kill: state !== 'exited' };
+  });
 }
 
 const hasCausedIt = (container: Container, { state, exitCode }: RuntimeContainerStatus): boolean =>
