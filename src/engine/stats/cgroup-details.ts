@@ -1,7 +1,7 @@
 import type { CgroupSource, CgroupSources } from './cgroup-sources.ts';
 import { keyedNumber, type KernelFiles, numberOf } from './kernel-files.ts';
 
-/** What a cgroup counts besides its usage, and its limits. A figure that the kernel does not count is absent. */
+/** What a cgroup counts in addition to its usage, and its limits. Values that the kernel does not count are absent. */
 export interface CgroupDetails {
   cpu: {
     userSeconds?: number | undefined;
@@ -11,7 +11,7 @@ export interface CgroupDetails {
     throttledSeconds?: number | undefined;
     shares?: number | undefined;
     periodMicros?: number | undefined;
-    /** CPU time in a period. Absent without a limit. */
+    /** CPU time per period. Absent if there is no limit. */
     quotaMicros?: number | undefined;
   };
   memory: {
@@ -24,21 +24,21 @@ export interface CgroupDetails {
     maxUsageBytes?: number | undefined;
     /** How often the usage has reached the limit. */
     failures?: number | undefined;
-    /** Processes that the kernel has killed for want of memory. */
+    /** How many processes the kernel killed because memory ran out. */
     oomKills?: number | undefined;
-    /** 0 without a limit, as the other limits. */
+    /** 0 if there is no limit, as for the other limits. */
     limitBytes?: number | undefined;
     reservationBytes?: number | undefined;
     swapLimitBytes?: number | undefined;
   };
-  /** Processes and threads. */
+  /** Number of processes and threads. */
   threads?: number | undefined;
-  /** 0 without a limit. */
+  /** 0 if there is no limit. */
   maxThreads?: number | undefined;
   devices: DeviceUsage[];
 }
 
-/** What was read from and written to a block device. */
+/** How much was read from and written to a block device. */
 export interface DeviceUsage {
   /** Major and minor number, such as `8:0`. */
   device: string;
@@ -52,9 +52,9 @@ type Files = Pick<KernelFiles, 'read' | 'readNumber'>;
 
 /** USER_HZ, the unit of times in files of version 1. */
 const ticksPerSecond = 100;
-/** Larger limits mean none. kubelet: cadvisor metrics/prometheus.go specMemoryValue */
+/** Larger limits mean no limit. kubelet: cadvisor metrics/prometheus.go specMemoryValue */
 const maxLimitBytes = 2 ** 62;
-/** Most block devices of a cgroup that are read. */
+/** How many block devices of a cgroup are read. */
 const maxDevices = 64;
 
 /** kubelet: cadvisor container/libcontainer/handler.go newContainerStats, container/common/helpers.go GetSpec */
@@ -91,7 +91,7 @@ function cpuQuota(files: Files, source: CgroupSource | undefined, cgroup: string
     periods: keyedNumber(stat, 'nr_periods'),
     throttledPeriods: keyedNumber(stat, 'nr_throttled'),
     throttledSeconds: isV1 ? scaled(stat, 'throttled_time', 1e9) : scaled(stat, 'throttled_usec', 1e6),
-    // A weight of 1 to 10,000 in place of 2 to 262,144 shares.
+    // Version 2 has a weight of 1 to 10,000 instead of 2 to 262,144 shares.
     shares: isV1 ? files.readNumber(`${folder}/cpu.shares`) : weight && Math.trunc(2 + ((weight - 1) * 262142) / 9999),
     periodMicros: numberOf(period),
     quotaMicros: numberOf(quota),
@@ -145,7 +145,7 @@ function deviceUsages(files: Files, { version, top }: CgroupSource, cgroup: stri
   const lines = (files.read(`${folder}/io.stat`) ?? '').split('\n', maxDevices);
   return lines.flatMap((line) => {
     const [device = '', ...pairs] = line.split(' ');
-    // A device that did nothing has a line without counters.
+    // An idle device has a line without counters.
     if (!/^\d+:\d+$/.test(device) || !pairs.some((pair) => pair.startsWith('rbytes='))) return [];
     const counters = new Map(pairs.map((pair) => [pair.split('=')[0], numberOf(pair.split('=')[1])]));
     const [readBytes, writtenBytes] = [counters.get('rbytes'), counters.get('wbytes')];
@@ -153,7 +153,7 @@ function deviceUsages(files: Files, { version, top }: CgroupSource, cgroup: stri
   });
 }
 
-/** Counters such as `8:0 Read 4096`, by device and then by operation. */
+/** Parses counters such as `8:0 Read 4096`, by device and then by operation. */
 function v1Counters(text = ''): Map<string, Record<string, number>> {
   const devices = new Map<string, Record<string, number>>();
   for (const [, device = '', operation = '', value] of text.matchAll(/^(\d+:\d+) (Read|Write) (\d+)$/gm)) {
@@ -168,7 +168,7 @@ function scaled(stat: string, key: string, unit: number): number | undefined {
   return value === undefined ? undefined : value / unit;
 }
 
-/** 0 without a limit. Returns undefined if the kernel has no such limit here. */
+/** Parses a limit; 0 means none. Returns undefined if the kernel does not have this limit here. */
 function limitOf(text: string | undefined): number | undefined {
   const limit = text?.trim() === 'max' ? 0 : numberOf(text);
   return limit !== undefined && limit > maxLimitBytes ? 0 : limit;

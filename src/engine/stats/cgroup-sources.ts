@@ -6,7 +6,7 @@ import { readMountInfo } from '../host/mount-info.ts';
 /** The hierarchy that counts a resource. */
 export interface CgroupSource {
   version: 1 | 2;
-  /** Top folder, the cgroup of the whole machine. */
+  /** Top folder: the cgroup of the whole machine. */
   top: string;
 }
 
@@ -15,11 +15,11 @@ export interface CgroupSources {
   cpu?: CgroupSource;
   memory?: CgroupSource;
   pids?: CgroupSource;
-  /** Limits on CPU time, and how often they held. */
+  /** Limits on CPU time, and how often they took effect. */
   quota?: CgroupSource;
   /** Reads and writes of block devices. */
   io?: CgroupSource;
-  /** Top folder of the hierarchy that measures pressure. Only if it also counts CPU time and memory. */
+  /** Top folder of the hierarchy that measures pressure. Set only if that also counts CPU time and memory. */
   pressure?: string;
 }
 
@@ -33,8 +33,8 @@ const controllers = {
 } as const;
 
 /**
- * Finds the hierarchies. On a hybrid machine each resource is counted where its controller is: in a hierarchy of its
- * own, or in the unified one.
+ * Finds the hierarchies. On a hybrid machine each resource is counted where its controller is: in a separate hierarchy,
+ * or in the unified one.
  */
 export async function readCgroupSources(mountInfo?: string): Promise<CgroupSources> {
   const mounts = parseCgroupMountPoints(mountInfo ?? (await readMountInfo()));

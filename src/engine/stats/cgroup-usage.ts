@@ -3,47 +3,47 @@ import { keyedNumber, numberOf } from './kernel-files.ts';
 import type { KeptFiles } from './kept-files.ts';
 import type { PSIData, PSIStats } from './summary.ts';
 
-/** Usage of one cgroup with everything below. A figure that the kernel does not count is absent. */
+/** Usage of one cgroup with everything below it. Values that the kernel does not count are absent. */
 export interface CgroupUsage {
   /** CPU time in nanoseconds. */
   cpuNanos?: number;
   memory?: CgroupMemory;
-  /** Processes and threads. */
+  /** Number of processes and threads. */
   tasks?: number;
   psi?: { cpu?: PSIStats; memory?: PSIStats; io?: PSIStats };
 }
 
 export interface CgroupMemory {
   usageBytes: number;
-  /** Usage without inactive cache of files. */
+  /** Usage without the inactive file cache. */
   workingSetBytes: number;
   rssBytes?: number;
   pageFaults?: number;
   majorPageFaults?: number;
-  /** Absent without a limit. */
+  /** Absent if there is no limit. */
   limitBytes?: number;
   swapBytes?: number;
-  /** Absent without a limit. In version 1 it is one of memory and swap together. */
+  /** Absent if there is no limit. In version 1 it limits memory and swap together. */
   swapLimitBytes?: number;
 }
 
-/** Larger limits mean none. kubelet: stats/helper.go maxMemorySize */
+/** Larger limits mean no limit. kubelet: stats/helper.go maxMemorySize */
 const maxLimitBytes = 2 ** 62;
 
-/** The figures to read besides CPU time and memory. Each takes further files. */
+/** What to read in addition to CPU time and memory. Each needs more files. */
 export interface WantedFigures {
   tasks?: boolean;
-  /** `unused` on a machine without swap, where the usage is 0. */
+  /** `unused` on a machine without swap: the usage is 0. */
   swap?: 'measured' | 'unused';
   pressure?: boolean;
 }
 
-/** Figures that hardly change while no process of the cgroup runs. */
+/** Values that hardly change while no process of the cgroup runs. */
 export type StillUsage = Pick<CgroupUsage, 'memory' | 'tasks'>;
 
 /**
- * The usage of a cgroup with this CPU time. Returns undefined if it is in no hierarchy. `still`: finds the still
- * figures of an idle cgroup, or reads them. By default they are read.
+ * Returns the usage of a cgroup with this CPU time. Returns undefined if no hierarchy has it. `still` reuses the still
+ * values of an idle cgroup, or reads them. By default they are always read.
  */
 export function readCgroupUsage(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
@@ -76,7 +76,7 @@ function readStill(
   return still;
 }
 
-/** CPU time in nanoseconds. Returns undefined if it is not counted. */
+/** Reads the CPU time in nanoseconds. Returns undefined if it is not counted. */
 export function readCPU(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   source: CgroupSource | undefined,
@@ -109,7 +109,7 @@ function readMemory(
     usageBytes,
     workingSetBytes: Math.max(0, usageBytes - (keyedNumber(stat, names.inactiveFile) ?? 0)),
   };
-  // Assigned one by one, because a sample has hundreds of these.
+  // Assigns one by one, because a sample has hundreds of these.
   if (anonymous !== undefined) memory.rssBytes = anonymous;
   if (pageFaults !== undefined) memory.pageFaults = pageFaults;
   if (majorPageFaults !== undefined) memory.majorPageFaults = majorPageFaults;
@@ -151,10 +151,10 @@ function readPressure(files: Pick<KeptFiles, 'read' | 'readNumber'>, folder: str
   return { ...(cpu && { cpu }), ...(memory && { memory }), ...(io && { io }) };
 }
 
-/** Parses a file of pressure. Returns undefined if the kernel does not measure it. */
+/** Parses a pressure file. Returns undefined if the kernel does not measure it. */
 function parsePressure(text: string | undefined): PSIStats | undefined {
   const some = pressureLine(text, 'some');
-  // Older kernels have no `full` for the CPU.
+  // Older kernels do not report `full` for the CPU.
   return some && { some, full: pressureLine(text, 'full') ?? { total: 0, avg10: 0, avg60: 0, avg300: 0 } };
 }
 

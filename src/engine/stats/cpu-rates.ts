@@ -6,26 +6,26 @@ interface Base {
 
 interface Counter {
   base: Base;
-  /** Its newest value. */
+  /** The counter's newest value. */
   nanos: number;
   /** The newest sample that had it. */
   sample: number;
 }
 
-/** Shorter times between two samples give no useful average, and longer ones no current one. */
+/** If the time between two samples is shorter, the average is useless; if it is longer, the average is out of date. */
 const window = { minMs: 400, maxMs: 120_000 };
 
 /**
- * Average CPU usage between samples, in billionths of a core. Counters that a sample does not contain are forgotten.
- * kubelet: stats/cri_stats_provider.go getAndUpdateContainerUsageNanoCores
+ * Average CPU usage between samples, in billionths of a core. Drops counters that a sample does not contain. kubelet:
+ * stats/cri_stats_provider.go getAndUpdateContainerUsageNanoCores
  */
 export class CPURates {
   private readonly counters = new Map<string, Counter>();
   private sample = 0;
 
   /**
-   * The usage since an earlier sample. `nanos` is the counter and `atMs` its time, both of one kind for a key. Returns
-   * undefined for a counter that is new or began again.
+   * Returns the usage since an earlier sample. `nanos` is the counter and `atMs` its time; a key must always use the
+   * same counter and clock. Returns undefined for a counter that is new or was reset.
    */
   next(key: string, nanos: number, atMs: number): number | undefined {
     const known = this.counters.get(key);
@@ -39,13 +39,16 @@ export class CPURates {
     return base.rate;
   }
 
-  /** The counter in the sample before this one. Returns undefined for a counter that is new, or read in this sample. */
+  /**
+   * Returns the counter's value in the previous sample. Returns undefined if the counter is new, or was already read in
+   * this sample.
+   */
   before(key: string): number | undefined {
     const known = this.counters.get(key);
     return known?.sample === this.sample - 1 ? known.nanos : undefined;
   }
 
-  /** Ends a sample. */
+  /** Call this after each sample. */
   endSample(): void {
     this.counters.forEach(({ sample }, key) => {
       if (sample !== this.sample) this.counters.delete(key);

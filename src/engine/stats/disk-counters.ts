@@ -1,4 +1,4 @@
-/** Work of a block device since it exists. */
+/** Work of a block device since it was created. */
 export interface DiskCounters {
   /** Major and minor number, such as `8:0`. */
   number: string;
@@ -16,10 +16,10 @@ export interface DiskCounters {
   weightedSeconds: number;
 }
 
-/** Most block devices that are shown. */
+/** How many block devices are reported. */
 const maxDisks = 256;
 
-/** The block devices in /proc/diskstats that have worked. kubelet: cadvisor fs/fs.go getDiskStatsMap */
+/** Parses the block devices in /proc/diskstats that were ever used. kubelet: cadvisor fs/fs.go getDiskStatsMap */
 export function diskCounters(text: string): DiskCounters[] {
   return text
     .split('\n', maxDisks)

@@ -17,23 +17,23 @@ import type { StatsPod } from './stats-pods.ts';
 import type { VolumeStats } from './summary.ts';
 
 interface Deps {
-  /** Shortest time between two looks at the volumes of a pod. Not positive: volumes are not measured. */
+  /** Shortest time between two measurements of a pod's volumes. Zero or negative: volumes are not measured. */
   volumeStatsAggPeriodMs: number;
   podLogsDir: string;
   /** Returns undefined for a pod without a manifest. */
   podOf: (uid: string) => Pod | undefined;
-  /** The pod's volumes with usage of their own. */
+  /** Returns the pod's volumes that have their own usage. */
   volumesOf: (pod: Pod) => readonly MeasuredVolume[];
-  /** Path of the pod's hosts file. It may be missing. */
+  /** Returns the path of the pod's hosts file, which may be missing. */
   hostsFileOf: (podUID: string) => string;
-  /** Folder of the termination logs of a container. It may be missing. */
+  /** Returns the folder of a container's termination logs, which may be missing. */
   terminationLogsOf: (podUID: string, containerName: string) => string;
   filesystems: Filesystems;
   clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   random: () => number;
   meter?: Pick<Meter, 'observe'> | undefined;
-  /** A folder with more names below it counts as one with so many. */
+  /** Counting stops at this many names in a folder. */
   maxNames?: number;
   logger: Logger;
 }
@@ -43,7 +43,10 @@ export interface PodDiskUsage {
   volumes?: VolumeStats[];
   /** Logs by container. */
   logs: ReadonlyMap<string, UsedDisk>;
-  /** Termination logs by container, which may write any number of bytes. Only those that use the disk. */
+  /**
+   * Termination logs by container. They count, because a container may write any number of bytes there. Only those that
+   * use the disk.
+   */
   terminationLogs: ReadonlyMap<string, UsedDisk>;
   hostsFile?: UsedDisk;
 }
@@ -54,7 +57,7 @@ export interface UsedDisk {
   inodesUsed: number;
 }
 
-/** Two usages as one. Each may be missing. */
+/** Adds two usages. Each may be missing. */
 export function addedDisk(a: UsedDisk | undefined, b: UsedDisk | undefined): UsedDisk | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return { time: a.time, usedBytes: a.usedBytes + b.usedBytes, inodesUsed: a.inodesUsed + b.inodesUsed };
@@ -65,16 +68,16 @@ interface Entry {
   usage?: PodDiskUsage;
 }
 
-/** Time between two looks at the logs of a pod, and at all of a pod with limits. */
+/** Time between two measurements of a pod's logs, and of everything if the pod has limits. */
 const logsPeriodMs = 60_000;
 const limitedPeriodMs = 10_000;
-/** Largest share of time spent on measuring, because large volumes take long. */
+/** Largest share of time that measuring may take, because large volumes take long. */
 const maxShare = 0.01;
 
 /**
  * Disk usage of volumes and logs, measured in the background, one folder after the other. A pod is measured again after
- * one to two periods, so that not all are at once; one with limits on disk at every sample. kubelet:
- * server/stats/volume_stat_calculator.go
+ * one to two periods, so that not all pods are measured at once. A pod with disk limits is measured for every sample.
+ * kubelet: server/stats/volume_stat_calculator.go
  */
 export class DiskUsageCache {
   private readonly entries = new Map<string, Entry>();
@@ -83,12 +86,12 @@ export class DiskUsageCache {
 
   constructor(private readonly deps: Deps) {}
 
-  /** The last measured usage of a pod. Returns undefined if it was not measured yet. */
+  /** Returns the last measured usage of a pod. Returns undefined if it was not measured yet. */
   of(podUID: string): PodDiskUsage | undefined {
     return this.entries.get(podUID)?.usage;
   }
 
-  /** Begins to measure pods that are due, without waiting. Forgets all other pods. */
+  /** Starts to measure the pods that are due, without waiting. Drops all pods not listed here. */
   refresh(pods: readonly StatsPod[]): void {
     const { clock } = this.deps;
     const known = new Set(pods.map(({ uid }) => uid));
@@ -119,12 +122,12 @@ export class DiskUsageCache {
   private periodMs({ uid }: StatsPod): number {
     const { volumeStatsAggPeriodMs, podOf, random } = this.deps;
     const pod = podOf(uid);
-    // A little less than the period of samples, so that none is missed.
+    // Less than the period of samples, so that every sample has a new value.
     if (pod !== undefined && hasDiskLimit(pod)) return limitedPeriodMs / 2;
     return (volumeStatsAggPeriodMs > 0 ? volumeStatsAggPeriodMs : logsPeriodMs) * (1 + random());
   }
 
-  /** A folder that cannot be measured is left out. */
+  /** Skips folders that cannot be measured. */
   private async measure(pod: StatsPod): Promise<PodDiskUsage> {
     const logs = new Map<string, UsedDisk>();
     const terminationLogs = new Map<string, UsedDisk>();
@@ -164,7 +167,7 @@ export class DiskUsageCache {
     return { time, usedBytes: file.blocks * Number(blockBytes), inodesUsed: 1 };
   }
 
-  /** The files of a folder, without the folder itself. Returns undefined if they use no disk. */
+  /** Measures the files of a folder, without the folder itself. Resolves with undefined if they use no disk. */
   private async usedByFiles(folder: string): Promise<UsedDisk | undefined> {
     const files = await Promise.all((await listFolder(folder)).map((name) => this.usedByFile(join(folder, name))));
     return files.reduce(
@@ -173,7 +176,7 @@ export class DiskUsageCache {
     );
   }
 
-  /** `before`: the last usage, below which a partial one does not fall. */
+  /** `before` is the last usage. If only a part is measured, the result is at least that. */
   private async used(
     path: string,
     measure: (path: string) => Promise<TreeUsage>,
@@ -187,7 +190,7 @@ export class DiskUsageCache {
       meter?.observe('kubelet_volume_metric_collection_duration_seconds', seconds, { metric_source: 'du' });
       return { time: new Date(clock.now()).toISOString(), ...usedDisk(usage, before) };
     } catch (error) {
-      // The folder is not made yet, or was removed with its pod.
+      // The folder does not exist yet, or was removed with its pod.
       if (!hasCode(error, 'ENOENT')) logger.warn({ err: errorMessage(error), path }, 'Measuring a folder failed');
       return undefined;
     }
@@ -196,6 +199,6 @@ export class DiskUsageCache {
   private readonly ofTree = (path: string): Promise<TreeUsage> =>
     treeUsage(path, () => false, { maxNames: this.deps.maxNames });
 
-  /** The runtime alone writes there, and there are many such folders. */
+  /** Only the runtime writes there, and there are many of these folders, so a flat listing is tried first. */
   private readonly ofLogs = async (path: string): Promise<TreeUsage> => (await flatUsage(path)) ?? this.ofTree(path);
 }

@@ -9,7 +9,7 @@ import type { StatsPod } from './stats-pods.ts';
 import type { VolumeStats } from './summary.ts';
 
 interface Deps {
-  /** Shortest time between two calls for a volume. Not positive: drivers are not asked. */
+  /** Shortest time between two calls for a volume. Zero or negative: drivers are not called. */
   volumeStatsAggPeriodMs: number;
   /** Returns undefined for a pod without a manifest. */
   podOf: (uid: string) => Pod | undefined;
@@ -17,7 +17,7 @@ interface Deps {
   /** Resolves with undefined if the driver reports no usage. */
   driverUsage: (podUID: string, specName: string, signal: AbortSignal) => Promise<FsUsage | undefined>;
   clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a uniform number in [0, 1). */
   random: () => number;
   logger: Logger;
 }
@@ -38,8 +38,9 @@ type Answer = VolumeStats | 'none' | 'failed';
 const patienceMs = 10_000;
 
 /**
- * Usage of volumes as their CSI drivers report it, asked for in the background. One call at a time for each driver, so
- * that one that hangs delays no other. kubelet: pkg/volume/csi/csi_metrics.go, server/stats/volume_stat_calculator.go
+ * Usage of volumes as their CSI drivers report it, queried in the background. Each driver gets one call at a time, so
+ * that a hung driver does not delay the others. kubelet: pkg/volume/csi/csi_metrics.go,
+ * server/stats/volume_stat_calculator.go
  */
 export class DriverUsageCache {
   /** By UID of the pod, then by name of the volume. */
@@ -50,12 +51,12 @@ export class DriverUsageCache {
 
   constructor(private readonly deps: Deps) {}
 
-  /** The last reported usage of a pod's volumes. */
+  /** Returns the last reported usage of a pod's volumes. */
   of(podUID: string): VolumeStats[] {
     return [...(this.pods.get(podUID)?.values() ?? [])].flatMap(({ usage }) => usage ?? []);
   }
 
-  /** Begins to ask about volumes that are due, without waiting. Forgets all other pods. */
+  /** Starts to query the volumes that are due, without waiting. Drops all pods not listed here. */
   refresh(pods: readonly StatsPod[]): void {
     const { volumeStatsAggPeriodMs, clock } = this.deps;
     const known = new Set(pods.map(({ uid }) => uid));
@@ -82,7 +83,7 @@ export class DriverUsageCache {
     return this.pods.get(uid)?.get(name)?.dueAtMonotonic ?? -Infinity;
   }
 
-  /** After a call that fails, the others wait for their next turn. */
+  /** If a call fails, the driver's other volumes wait until they are due again. */
   private async askDriver(driver: string, due: readonly Due[]): Promise<void> {
     const { clock, random, volumeStatsAggPeriodMs } = this.deps;
     this.asked.add(driver);

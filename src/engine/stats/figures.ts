@@ -4,7 +4,7 @@ import type { RuntimeCPU } from './runtime-figures.ts';
 import type { CPUStats, FsStats, MemoryStats, SwapStats } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
-/** CPU usage of a reading. Returns undefined if neither its cgroup nor the runtime reports it. */
+/** Returns the CPU usage of a reading. Returns undefined if neither its cgroup nor the runtime reports it. */
 export function cpuStats(
   { time, cgroup, usageNanoCores }: Omit<Reading, 'isIdle'>,
   runtime?: RuntimeCPU,
@@ -16,7 +16,7 @@ export function cpuStats(
   return stats;
 }
 
-/** Here and below figures are assigned one by one, because a sample has hundreds of these. */
+/** Here and below, values are assigned one by one, because a sample has hundreds of these. */
 function cpuUsage(time: string, usageNanoCores: number | undefined, usageCoreNanoSeconds: number): CPUStats {
   const stats: CPUStats = { time };
   if (usageNanoCores !== undefined) stats.usageNanoCores = usageNanoCores;
@@ -24,7 +24,7 @@ function cpuUsage(time: string, usageNanoCores: number | undefined, usageCoreNan
   return stats;
 }
 
-/** Memory of a cgroup. kubelet: stats/helper.go cadvisorInfoToCPUandMemoryStats */
+/** Returns the memory usage of a cgroup. kubelet: stats/helper.go cadvisorInfoToCPUandMemoryStats */
 export function memoryStats({ memory, psi }: CgroupUsage, time: string): MemoryStats | undefined {
   if (memory === undefined) return undefined;
   const { usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults, limitBytes } = memory;
@@ -39,7 +39,7 @@ export function memoryStats({ memory, psi }: CgroupUsage, time: string): MemoryS
   return stats;
 }
 
-/** Swap of a cgroup. kubelet: stats/helper.go cadvisorInfoToSwapStats */
+/** Returns the swap usage of a cgroup. kubelet: stats/helper.go cadvisorInfoToSwapStats */
 export function swapStats({ memory }: CgroupUsage, time: string): SwapStats | undefined {
   const { swapBytes, swapLimitBytes } = memory ?? {};
   if (swapBytes === undefined) return undefined;
@@ -49,7 +49,9 @@ export function swapStats({ memory }: CgroupUsage, time: string): SwapStats | un
   return stats;
 }
 
-/** The part of a disk that images, writable layers, logs or volumes take. Free space is that of the whole disk. */
+/**
+ * Returns how much of a disk images, writable layers, logs or volumes use. The free space is that of the whole disk.
+ */
 export function diskStats(used: Pick<FsStats, 'time' | 'usedBytes' | 'inodesUsed'>, disk?: FilesystemFigures): FsStats {
   const { time, usedBytes, inodesUsed } = used;
   const stats: FsStats = { time };

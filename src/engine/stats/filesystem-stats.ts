@@ -7,14 +7,14 @@ import type { FsUsage } from '../host/fs-usage.ts';
 export type FilesystemFigures = Required<FsUsage>;
 
 /**
- * A disk that does not answer, such as a network file system, must not delay a sample for longer: `slow` if an earlier
- * read of it has not ended, or took long. The other one is the period of samples, because Node also wakes up for a
- * timer that was cancelled.
+ * How long a disk that does not answer, such as a network file system, may delay a sample. `slow` applies if an earlier
+ * read of the disk took long or is still running. `usual` is as long as the period of samples, because Node wakes up
+ * even for a cancelled timer.
  */
 const patienceMs = { usual: 10_000, slow: 2000 };
-/** Milliseconds of a read that took long. */
+/** A read that takes longer counts as slow. */
 const longMs = 100;
-/** Bounds the memory for the volumes of pods that are gone. */
+/** Bounds the memory used for volumes of removed pods. */
 const maxSlowPaths = 1000;
 
 /** Reads file systems, each at most once at a time. */
@@ -28,7 +28,9 @@ export class Filesystems {
     private readonly readFigures = readFilesystem,
   ) {}
 
-  /** The file system at a path. Resolves with undefined if it does not answer in time or the path is missing. */
+  /**
+   * Reads the file system at a path. Resolves with undefined if it does not answer in time, or if the path is missing.
+   */
   async read(path: string): Promise<FilesystemFigures | undefined> {
     const asked = this.underWay.get(path);
     const ms = patienceMs[asked === undefined && !this.slow.has(path) ? 'usual' : 'slow'];
@@ -48,7 +50,7 @@ export class Filesystems {
       else this.slow.delete(path);
     });
     this.underWay.set(path, reading);
-    // It may fail after nobody waits for it.
+    // It may fail when nobody waits for it any more.
     reading.catch(() => undefined);
     return reading;
   }

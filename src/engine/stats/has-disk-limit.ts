@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { podLimits } from '../../api/values/resource-totals.ts';
 
-/** True if the pod is evicted when it uses too much of the disk. */
+/** True if the pod has a disk limit that evicts it when exceeded. */
 export function hasDiskLimit(pod: Pod): boolean {
   return (
     podLimits(pod).has('ephemeral-storage') ||

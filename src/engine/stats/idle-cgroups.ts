@@ -8,11 +8,14 @@ interface Known<Figures> {
   sample: number;
 }
 
-/** The kernel may free memory of a cgroup, or write its pages to a disk, while none of its processes runs. */
+/**
+ * Idle cgroups are read again after this time, because the kernel may free their memory, or write it to disk, while
+ * none of their processes runs.
+ */
 const defaultMaxAgeMs = 60_000;
 
 /**
- * Figures of cgroups, which are not read again while no process of a cgroup runs. kubelet: cadvisor
+ * Keeps values of cgroups, and does not read them again while no process of the cgroup runs. kubelet: cadvisor
  * manager/container.go nextHousekeepingInterval
  */
 export class IdleCgroups<Figures> {
@@ -27,7 +30,9 @@ export class IdleCgroups<Figures> {
     this.maxAgeMs = maxAgeMs;
   }
 
-  /** Calls `read` unless the CPU time is that of the sample before. `cpuNanos`: undefined if it is not known. */
+  /**
+   * Calls `read` unless the CPU time is the same as in the previous sample. `cpuNanos` is undefined if it is not known.
+   */
   figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {
     const known = this.known.get(path);
     const nowMonotonic = this.clock.monotonic();
@@ -43,7 +48,7 @@ export class IdleCgroups<Figures> {
     return figures;
   }
 
-  /** Ends a sample. Cgroups that it did not read are forgotten. */
+  /** Call this after each sample. Drops cgroups that the sample did not read. */
   endSample(): void {
     this.known.forEach(({ sample }, path) => {
       if (sample !== this.sample) this.known.delete(path);

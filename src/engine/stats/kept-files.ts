@@ -8,14 +8,15 @@ interface Kept {
   readAtMonotonic: number;
 }
 
-/** Most files that stay open, and the largest share of the descriptors of this process. */
+/** How many files may stay open, and the largest share of this process's descriptors that they may use. */
 const most = { files: 8192, share: 1 / 4 };
-/** A file that is not read for so long is closed. Samples further apart give no CPU usage either. */
+/** A file that is not read for this long is closed. Samples further apart give no CPU usage anyway. */
 const keptForMs = 120_000;
 
 /**
  * Reads cgroup files and keeps them open, because opening one takes two or three times as long as reading it. An open
- * file keeps no cgroup from being removed. Files below /proc are never kept: one of a network would keep that network.
+ * file does not prevent a cgroup from being removed. Files below /proc are never kept open, because an open network
+ * file would keep that network alive.
  */
 export class KeptFiles {
   private readonly buffer = Buffer.allocUnsafe(maxKernelFileBytes);
@@ -25,7 +26,7 @@ export class KeptFiles {
 
   constructor(private readonly clock: Pick<Clock, 'monotonic' | 'after'>) {}
 
-  /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
+  /** Reads a file that the kernel returns in one read. Returns undefined if it is missing or cannot be read. */
   read(path: string): string | undefined {
     const known = this.kept.get(path);
     if (known === undefined) return this.readNew(path);
@@ -34,20 +35,22 @@ export class KeptFiles {
       known.readAtMonotonic = this.clock.monotonic();
       return this.text(length);
     }
-    // The cgroup is gone. Another one may have its name.
+    // The cgroup was removed. A new one may have its name.
     this.close(path, known);
     return this.readNew(path);
   }
 
-  /** The number in a file. Returns undefined also for a text such as `max`. */
+  /** Reads the number in a file. Also returns undefined for a text such as `max`. */
   readNumber(path: string): number | undefined {
     return numberOf(this.read(path));
   }
 
-  /** Ends a sample. Closes files that no sample reads any more, and all of them if no further one comes. */
+  /**
+   * Call this after each sample. Closes files that samples no longer read, and all files if no other sample follows.
+   */
   endSample(): void {
     const oldestMonotonic = this.clock.monotonic() - keptForMs;
-    // Without an array for each of the thousands of files.
+    // Avoids an array for each of thousands of files.
     this.kept.forEach((file, path) => {
       if (file.readAtMonotonic < oldestMonotonic) this.close(path, file);
     });
@@ -73,7 +76,7 @@ export class KeptFiles {
     try {
       return openSync(path, 'r');
     } catch (error) {
-      // Other work needs the descriptors more.
+      // Other work needs the descriptors more urgently.
       if (hasCode(error, 'EMFILE', 'ENFILE')) this.closeAll();
       return undefined;
     }

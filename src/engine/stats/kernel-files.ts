@@ -4,18 +4,18 @@ import { closeSync, openSync, readSync } from 'node:fs';
 export const maxKernelFileBytes = 256 * 1024;
 
 /**
- * Reads files that the kernel makes up, below /proc and cgroup mounts. Reads them on this thread, because that takes 10
- * µs and a thread and back takes 200. They never block and no program can replace them.
+ * Reads files that the kernel generates, below /proc and cgroup mounts. Reads them on this thread, because that takes
+ * 10 µs, and going through another thread takes 200. They never block, and no program can replace them.
  */
 export class KernelFiles {
   private readonly buffer = Buffer.allocUnsafe(maxKernelFileBytes);
 
-  /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
+  /** Reads a file that the kernel returns in one read. Returns undefined if it is missing or cannot be read. */
   read(path: string): string | undefined {
     return this.readParts(path, 1);
   }
 
-  /** Reads a file that the kernel hands out in parts, such as a list. */
+  /** Reads a file that the kernel returns in parts, such as a list. */
   readList(path: string): string | undefined {
     return this.readParts(path, Infinity);
   }
@@ -37,18 +37,18 @@ export class KernelFiles {
     }
   }
 
-  /** The number in a file. Returns undefined also for a text such as `max`. */
+  /** Reads the number in a file. Also returns undefined for a text such as `max`. */
   readNumber(path: string): number | undefined {
     return numberOf(this.read(path));
   }
 }
 
-/** Returns undefined unless the text is a whole number that is not negative. */
+/** Parses a whole number that is not negative. Returns undefined for anything else. */
 export function numberOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\s*\d+\s*$/.test(text) ? Number(text) : undefined;
 }
 
-/** The number after a key at the start of a line, as in `pgfault 12`. */
+/** Returns the number after a key at the start of a line, as in `pgfault 12`. */
 export function keyedNumber(text: string, key: string): number | undefined {
   const start = text.startsWith(`${key} `) ? 0 : text.indexOf(`\n${key} `) + 1;
   if (start === 0 && !text.startsWith(`${key} `)) return undefined;

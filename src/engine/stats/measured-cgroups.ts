@@ -11,7 +11,7 @@ import type { StatsHost } from './stats-host.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type { CPUStats, MemoryStats, PodStats } from './summary.ts';
 
-/** A cgroup in all detail, for /metrics/cadvisor. */
+/** A cgroup in full detail, for /metrics/cadvisor. */
 export interface MeasuredCgroup {
   of: 'node' | 'pods' | 'pod' | 'sandbox' | 'container';
   /** Path below the mount, `/` for the node. */
@@ -21,28 +21,28 @@ export interface MeasuredCgroup {
   pod?: PodStats['podRef'];
   /** Name of a container. */
   container?: string;
-  /** A container or sandbox as the runtime names it. */
+  /** Name of a container or sandbox in the runtime. */
   runtimeID?: string;
   startTime?: string;
-  /** Usage that no summary has: of sandboxes, and of all pods together. */
+  /** Usage that summaries do not have: that of sandboxes, and of all pods together. */
   usage?: { cpu?: CPUStats; memory?: MemoryStats };
   details: CgroupDetails;
-  /** Of a container or sandbox, not of the cgroups below. */
+  /** Processes of a container or sandbox, without those of the cgroups below. */
   processes?: number;
-  /** Most files that the first process may open. -1 without a limit. */
+  /** How many files the first process may open. -1 if there is no limit. */
   openFilesLimit?: number;
-  /** Of the node alone. */
+  /** Set only for the node. */
   disks?: DiskCounters[];
-  /** Of the node, and of a sandbox with a network of its own. */
+  /** Set for the node, and for a sandbox with its own network. */
   interfaces?: InterfaceCounters[];
 }
 
-/** Figures that stay the same while no process of the cgroup runs. */
+/** Values that stay the same while no process of the cgroup runs. */
 export interface CgroupFigures {
   details: CgroupDetails;
-  /** Absent if a summary has it. */
+  /** Absent if summaries have it. */
   usage?: CgroupUsage | undefined;
-  /** Absent for a cgroup of other cgroups. */
+  /** Absent for a cgroup that contains only cgroups. */
   processes?: Processes;
 }
 
@@ -50,7 +50,7 @@ export interface CgroupFigures {
 interface Processes {
   count: number;
   openFilesLimit?: number | undefined;
-  /** The first one. Absent in another PID namespace. */
+  /** The first process. Absent if it is in another PID namespace. */
   pid?: string;
 }
 
@@ -65,7 +65,7 @@ interface Request {
   now: number;
 }
 
-/** The node, and all pods together at this path. */
+/** Measures the node, and all pods together, whose cgroup has this path. */
 export function measureNode(request: Request, podsCgroup: string): MeasuredCgroup[] {
   const { files, host } = request;
   const { measured: node } = measure(request, { of: 'node', path: '/' });
@@ -77,7 +77,10 @@ export function measureNode(request: Request, podsCgroup: string): MeasuredCgrou
   ];
 }
 
-/** A pod with its sandbox and running containers. Empty for a pod without a cgroup, as one in a virtual machine. */
+/**
+ * Measures a pod with its sandbox and running containers. Empty for a pod without a cgroup, such as one in a virtual
+ * machine.
+ */
 export function measurePod(
   request: Request,
   { uid, name, namespace, startedAt, sandboxID, hasNetwork, containers }: StatsPod,
@@ -105,7 +108,7 @@ export function measurePod(
   return all;
 }
 
-/** Figures of a cgroup that take further files. */
+/** Values of a cgroup that need more files. */
 interface Wanted {
   usage?: boolean;
   processes?: boolean;
@@ -153,7 +156,7 @@ function processesOf({ files, host }: Request, path: string): Processes {
   const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top;
   const pids = (top === undefined ? '' : (files.readList(`${top}${path}/cgroup.procs`) ?? '')).match(/^\d+$/gm) ?? [];
   const [pid] = pids;
-  // A process of another PID namespace is listed as 0.
+  // A process in another PID namespace is listed as 0.
   if (pid === undefined || pid === '0') return { count: pids.length };
   const limit = /^Max open files\s+(\d+|unlimited)/m.exec(files.read(`${host.procFolder}/${pid}/limits`) ?? '')?.[1];
   return { count: pids.length, openFilesLimit: limit === 'unlimited' ? -1 : numberOf(limit), pid };

@@ -13,7 +13,7 @@ export interface InterfaceCounters extends Required<InterfaceStats> {
   txDropped: number;
 }
 
-/** The interfaces in a file `/proc/<pid>/net/dev`. kubelet: stats/helper.go cadvisorInfoToNetworkStats */
+/** Parses the interfaces in a file `/proc/<pid>/net/dev`. kubelet: stats/helper.go cadvisorInfoToNetworkStats */
 export function networkStats(text: string, time: string): NetworkStats {
   const interfaces = interfaceCounters(text).map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
     name,
@@ -26,7 +26,7 @@ export function networkStats(text: string, time: string): NetworkStats {
   return { time, name: '', ...chosen, interfaces };
 }
 
-/** The same interfaces with all counters. */
+/** Parses the same interfaces with all counters. */
 export const interfaceCounters = (text: string): InterfaceCounters[] => text.split('\n').flatMap(interfaceOf);
 
 function interfaceOf(line: string): InterfaceCounters[] {
@@ -40,7 +40,7 @@ function interfaceOf(line: string): InterfaceCounters[] {
   return [{ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped }];
 }
 
-/** Each digit by itself, because texts of numbers would be garbage of some hundred pods. */
+/** Parses digit by digit, because number strings for hundreds of pods would be much garbage. */
 function numbersAfter(line: string, position: number): number[] {
   const numbers: number[] = [];
   let number: number | undefined;

@@ -7,17 +7,17 @@ import { parseProcessCgroup } from './process-cgroup.ts';
 import type { ContainerStats, MemoryStats, NodeStats, RlimitStats, SwapStats } from './summary.ts';
 import type { UsageReader } from './usage-reader.ts';
 
-/** Figures of the machine that come from the kernel alone. */
+/** Values of the machine that come only from the kernel. */
 export type KernelNodeStats = Omit<NodeStats, 'nodeName' | 'fs' | 'runtime'>;
 
 interface NodeRequest {
-  /** The cgroup over all pods, below the mount. */
+  /** Path of the cgroup that contains all pods, below the mount. */
   podsCgroup: string;
-  /** The figures of groups of processes. Empty if CPU and memory alone are needed. */
+  /** What to read of groups of processes. Empty if only CPU and memory are needed. */
   wanted: WantedFigures;
 }
 
-/** Usage of the machine, from its root cgroup and from /proc. kubelet: server/stats/summary.go Get */
+/** Reads the usage of the machine from its root cgroup and from /proc. kubelet: server/stats/summary.go Get */
 export function readNodeStats(reader: UsageReader, { podsCgroup, wanted }: NodeRequest): KernelNodeStats {
   const { files, host } = reader;
   const isComplete = Object.keys(wanted).length > 0;
@@ -72,18 +72,21 @@ function readSystemContainers(reader: UsageReader, { podsCgroup, wanted }: NodeR
   });
 }
 
-/** The cgroup of a process now. Returns undefined if it has none of its own. */
+/** Returns the current cgroup of a process. Returns undefined if that is the root. */
 function cgroupOf({ files, host }: UsageReader, pid: number | 'self' | undefined): string | undefined {
   return pid === undefined ? undefined : parseProcessCgroup(files.read(`${host.procFolder}/${pid}/cgroup`) ?? '');
 }
 
-/** When a cgroup was made, in milliseconds since the epoch. */
+/** Returns when a cgroup was created, in milliseconds since the epoch. */
 function madeAt({ host }: UsageReader, cgroup: string): number {
   const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top ?? '';
   return Math.trunc(statSync(`${top}${cgroup}/cgroup.procs`, { throwIfNoEntry: false })?.mtimeMs ?? 0);
 }
 
-/** Usage of the root cgroup of version 2, which counts no memory. kubelet: runc fs2/memory.go rootStatsFromMeminfo */
+/**
+ * Returns the memory usage of the root cgroup, because in version 2 that does not count memory. kubelet: runc
+ * fs2/memory.go rootStatsFromMeminfo
+ */
 function rootMemory({ files, host }: UsageReader, memInfo: string): CgroupMemory | undefined {
   const { memory } = host.cgroups;
   const stat = memory?.version === 2 ? (files.read(`${memory.top}/memory.stat`) ?? '') : '';
@@ -99,7 +102,7 @@ function rootMemory({ files, host }: UsageReader, memInfo: string): CgroupMemory
   };
 }
 
-/** Memory as /proc/meminfo reports it, where no cgroup counts it. */
+/** Returns memory usage from /proc/meminfo, for when no cgroup counts it. */
 function memoryOfMemInfo(memInfo: string): CgroupMemory | undefined {
   const [total, free] = [memInfoBytes(memInfo, 'MemTotal'), memInfoBytes(memInfo, 'MemFree')];
   if (total === undefined || free === undefined) return undefined;
@@ -113,7 +116,7 @@ function memoryOfMemInfo(memInfo: string): CgroupMemory | undefined {
 }
 
 /**
- * Available is the memory of the machine less the working set, whatever limit the root cgroup reports. kubelet:
+ * The available memory is the machine's memory less the working set, whatever limit the root cgroup reports. kubelet:
  * cadvisor container/common/helpers.go GetSpec
  */
 function machineMemory(stats: MemoryStats | undefined, memInfo: string): MemoryStats | undefined {

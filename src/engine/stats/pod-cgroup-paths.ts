@@ -6,7 +6,7 @@ const classes = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
 
 /**
  * Finds the cgroups of pods, and of containers and sandboxes in them. Searches all QoS classes and both drivers,
- * because the pod's manifest and the runtime's driver may be unknown. Found paths are kept.
+ * because the pod's manifest and the runtime's driver may be unknown. Caches the paths that it found.
  */
 export class PodCgroupPaths {
   private readonly tops: readonly string[];
@@ -18,7 +18,7 @@ export class PodCgroupPaths {
     this.cgroupRoot = cgroupRoot;
   }
 
-  /** Path below the mount. Returns undefined if the pod has no cgroup. */
+  /** Returns the path of a pod below the mount. Returns undefined if the pod has no cgroup. */
   ofPod(podUID: string): string | undefined {
     const known = this.pods.get(podUID)?.path;
     if (known !== undefined || !canNameCgroup(podUID)) return known;
@@ -27,7 +27,9 @@ export class PodCgroupPaths {
     return path;
   }
 
-  /** Path of a container or sandbox below the mount. Returns undefined if it has no cgroup in that of its pod. */
+  /**
+   * Returns the path of a container or sandbox below the mount. Returns undefined if it has no cgroup inside its pod's.
+   */
   ofContainer(podUID: string, id: string): string | undefined {
     if (this.ofPod(podUID) === undefined) return undefined;
     const pod = this.pods.get(podUID);
@@ -39,7 +41,7 @@ export class PodCgroupPaths {
     return pod.children.get(id);
   }
 
-  /** Forgets all other pods and containers. */
+  /** Drops all other pods and containers. */
   retain(podUIDs: ReadonlySet<string>, ids: ReadonlySet<string>): void {
     for (const [uid, { children }] of this.pods) {
       if (!podUIDs.has(uid)) this.pods.delete(uid);
@@ -58,7 +60,7 @@ export class PodCgroupPaths {
 function isCgroupOf(name: string, id: string): boolean {
   if (name === id) return true;
   const unit = name.endsWith('.scope') ? name.slice(0, -'.scope'.length) : name;
-  // crio runs a monitor of each container in a cgroup of its own.
+  // crio runs a monitor for each container in a separate cgroup.
   return unit.endsWith(`-${id}`) && !unit.includes('conmon');
 }
 

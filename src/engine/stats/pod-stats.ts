@@ -16,31 +16,31 @@ import type {
 } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
-/** Figures of a container besides those of its cgroup. */
+/** Sources for a container in addition to its cgroup. */
 export interface ContainerSources {
   runtime: RuntimeContainerFigures | undefined;
   /** Free swap of the machine, in bytes. */
   swapFreeBytes: number | undefined;
-  /** Disk of its writable layer. */
+  /** The disk with its writable layer. */
   layerDisk: FilesystemFigures | undefined;
   logs: UsedDisk | undefined;
   rootFs: FilesystemFigures | undefined;
 }
 
-/** Figures of a pod besides those of its cgroup. */
+/** Sources for a pod in addition to its cgroup. */
 export interface PodSources {
   runtime: RuntimePodFigures | undefined;
   network: NetworkStats | undefined;
   disk: PodDiskUsage | undefined;
-  /** Of volumes whose drivers report it. */
+  /** Usage of volumes whose drivers report it. */
   driverVolumes: readonly VolumeStats[];
   rootFs: FilesystemFigures | undefined;
-  /** Undefined without a manifest. */
+  /** Undefined if the pod has no manifest. */
   pod: Pod | undefined;
 }
 
 /**
- * Prefers figures of the cgroup, because those of a runtime may be old. kubelet: stats/cri_stats_provider.go
+ * Prefers values of the cgroup, because those of a runtime may be old. kubelet: stats/cri_stats_provider.go
  * makeContainerStats
  */
 export function containerStats(
@@ -62,7 +62,7 @@ export function containerStats(
   return stats;
 }
 
-/** Without a cgroup and without figures of the runtime, a pod uses as much as its containers together. */
+/** If neither a cgroup nor the runtime reports a pod's usage, returns the sum of its containers. */
 export function podStats(
   { name, namespace, uid, startedAt }: StatsPod,
   containers: ContainerStats[],
@@ -93,7 +93,7 @@ export function podStats(
   return stats;
 }
 
-/** A container can use the free swap of the machine, up to its limit. */
+/** Returns swap usage. A container can use the machine's free swap, up to its limit. */
 function containerSwap({ time, cgroup }: Reading, swapFreeBytes = 0): SwapStats | undefined {
   const swap = cgroup && swapStats(cgroup, time);
   return swap && { ...swap, swapAvailableBytes: Math.min(swap.swapAvailableBytes ?? swapFreeBytes, swapFreeBytes) };
@@ -143,7 +143,7 @@ function sumMemory(containers: readonly ContainerStats[]): MemoryStats | undefin
   );
 }
 
-/** Sums these figures, each if all parts have it. Returns undefined without parts. */
+/** Sums each of these values that all parts have. Returns undefined if there are no parts. */
 function sumOf<K extends string>(
   parts: readonly ({ time: string } & Partial<Record<K, number>>)[],
   figures: readonly K[],

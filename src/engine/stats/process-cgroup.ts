@@ -1,6 +1,6 @@
 /**
- * The cgroup in a file `/proc/<pid>/cgroup`. Returns undefined for the root, and if CPU and memory are counted in
- * different cgroups. kubelet: cm/container_manager_linux.go getContainer
+ * Parses the cgroup in a file `/proc/<pid>/cgroup`. Returns undefined for the root, and if CPU and memory are counted
+ * in different cgroups. kubelet: cm/container_manager_linux.go getContainer
  */
 export function parseProcessCgroup(text: string): string | undefined {
   const lines = text.split('\n').flatMap((line) => {

@@ -1,7 +1,7 @@
 import type * as cri from '../../cri/types.ts';
 import type { InterfaceStats, MemoryStats, NetworkStats, SwapStats } from './summary.ts';
 
-/** Figures of a container as the runtime reports them. Those that cannot be true are absent. */
+/** Values of a container as the runtime reports them. Impossible values are absent. */
 export interface RuntimeContainerFigures {
   cpu?: RuntimeCPU;
   memory?: MemoryStats;
@@ -22,7 +22,7 @@ export interface RuntimeCPU {
   at: number;
 }
 
-/** Usage of a disk by images or by one writable layer. */
+/** How much of a disk images or one writable layer use. */
 export interface RuntimeDisk {
   time: string;
   /** A path on that disk. */
@@ -31,9 +31,9 @@ export interface RuntimeDisk {
   inodesUsed?: number;
 }
 
-/** Larger counters are negative numbers that were written without a sign. */
+/** Larger counters are negative numbers that the runtime sent as unsigned. */
 const maxCounter = 2n ** 62n;
-/** Clocks of a runtime in a virtual machine differ a little. */
+/** The clock of a runtime in a virtual machine may differ a little. */
 const maxAheadMs = 5000;
 
 export function containerFigures(stats: cri.ContainerStats, now: number): RuntimeContainerFigures {
@@ -121,7 +121,7 @@ function interfaceFigures({ name, rxBytes, rxErrors, txBytes, txErrors }: cri.Ne
   return withCounters<InterfaceStats>({ name }, { rxBytes, rxErrors, txBytes, txErrors });
 }
 
-/** Adds the counters that can be true. */
+/** Adds the counters with possible values. */
 function withCounters<T extends object>(base: T, counters: Record<string, cri.UInt64Value | undefined>): T {
   const known = Object.entries(counters).flatMap(([name, value]) => {
     const figure = counter(value);
@@ -139,7 +139,7 @@ function timeOf(nanos: bigint | undefined, now: number): string | undefined {
   return at === undefined ? undefined : new Date(at).toISOString();
 }
 
-/** Milliseconds since the epoch. Returns undefined for a time that is missing or in the future. */
+/** Returns milliseconds since the epoch. Returns undefined if the time is missing or in the future. */
 function trueTime(nanos: bigint | undefined, now: number): number | undefined {
   if (nanos === undefined || nanos <= 0n) return undefined;
   const at = Number(nanos / 1_000_000n);

@@ -24,19 +24,19 @@ interface Deps {
 
 export interface RuntimeDisks {
   imageFs?: RuntimeDisk;
-  /** Disk of the writable layers. */
+  /** The disk with the writable layers. */
   containerFs?: RuntimeDisk;
 }
 
 /** Longest wait for an answer. */
 const patienceMs = 2000;
-/** After a failure a call is left out for so long, because a runtime in trouble should not get more work. */
+/** A failed call is not repeated for this long, because a runtime in trouble should not get more work. */
 const retryAfterMs = 60_000;
 const retryUnimplementedAfterMs = 600_000;
 
-/** Usage as the runtime reports it. A call that fails or hangs gives no figures, and is left out for a minute. */
+/** Usage as the runtime reports it. A call that fails or hangs returns nothing, and is skipped for a minute. */
 export class RuntimeStats {
-  /** Failed calls, and when they are tried again. */
+  /** Failed calls, and when they are retried. */
   private readonly retryAtMonotonic = new Map<string, number>();
 
   /** The last answer about containers. */
@@ -51,8 +51,8 @@ export class RuntimeStats {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Running containers of all owners, by id. An answer of the last `maxAgeMs` serves again, because a runtime asks a
-   * process of its own for each container.
+   * Returns the running containers of all owners, by id. Reuses an answer that is at most `maxAgeMs` old, because the
+   * runtime has to query a separate process for each container.
    */
   async containers({ maxAgeMs }: { maxAgeMs: number }): Promise<ReadonlyMap<string, RuntimeContainerFigures>> {
     const { clock, runtime } = this.deps;
@@ -66,7 +66,7 @@ export class RuntimeStats {
     return this.known.containers;
   }
 
-  /** Pods of all owners, by UID. */
+  /** Returns the pods of all owners, by UID. */
   async pods(): Promise<ReadonlyMap<string, RuntimePodFigures>> {
     const answer = await this.ask('ListPodSandboxStats', (options) =>
       this.deps.runtime.listPodSandboxStats({}, options),
@@ -78,7 +78,7 @@ export class RuntimeStats {
   }
 
   /**
-   * An answer of the last `maxAgeMs` serves again, and so does the last one if the call fails. kubelet:
+   * Reuses an answer that is at most `maxAgeMs` old, and the last one if the call fails. kubelet:
    * stats/cri_stats_provider.go ImageFsStats
    */
   async disks({ maxAgeMs }: { maxAgeMs: number }): Promise<RuntimeDisks> {
@@ -86,7 +86,7 @@ export class RuntimeStats {
     const askedAtMonotonic = clock.monotonic();
     if (askedAtMonotonic - this.knownDisks.atMonotonic < maxAgeMs) return this.knownDisks.disks;
     const answer = await this.ask('ImageFsInfo', (options) => imageService.imageFsInfo({}, options));
-    // The disk stays the same, and its free space is read elsewhere.
+    // The disk does not change, and its free space is read elsewhere.
     if (answer === undefined) return this.knownDisks.disks;
     const now = clock.now();
     const imageFs = diskFigures(answer.imageFilesystems[0], now);

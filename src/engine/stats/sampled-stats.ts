@@ -6,14 +6,14 @@ import type { DiskUsage, StatsProvider, SummaryRequest } from './stats-provider.
 import type { Summary } from './summary.ts';
 
 interface Deps {
-  /** Its `sample` is called again only after its last call has ended. */
+  /** Its `sample` is called again only after the last call has finished. */
   sampler: Pick<Sampler, 'sample' | 'sampleNode' | 'cgroups' | 'diskUsage'>;
   clock: Clock;
 }
 
 interface WantedSample {
   cpuAndMemoryOnly: boolean;
-  /** True if one that asks wants no older figure, as eviction does. */
+  /** True if a caller needs a new sample, as eviction does. */
   anew: boolean;
 }
 
@@ -23,14 +23,12 @@ interface Sample {
   result: Promise<Summary>;
 }
 
-/**
- * Samples of one measuring, shared by all that ask. One sample is taken at a time, and the last one is kept.
- */
+/** Shares samples among all callers. Takes one sample at a time, and keeps the last one. */
 export class SampledStats implements StatsProvider {
-  /** Newest samples that succeeded, the larger and the smaller kind. */
+  /** The newest successful samples, of the larger and the smaller kind. */
   private newest: { cpuAndMemoryOnly: boolean; startedAtMonotonic: number; summary: Summary }[] = [];
   private underWay: Sample | undefined;
-  /** The sample that begins when the one under way has ended. */
+  /** The sample that begins when the current one has finished. */
   private next: { wanted: WantedSample; result: Promise<Summary> } | undefined;
 
   private measured: { startedAtMonotonic: number; result: Promise<MeasuredCgroup[]> } | undefined;
@@ -65,7 +63,7 @@ export class SampledStats implements StatsProvider {
     )?.summary;
   }
 
-  /** The sample under way if it began late enough, or else one that begins after it. */
+  /** Returns the current sample if it began late enough, or else one that begins after it. */
   private sampleWithin(maxAgeMs: number, cpuAndMemoryOnly: boolean): Promise<Summary> {
     const { underWay, next } = this;
     const anew = maxAgeMs === 0;
@@ -104,7 +102,7 @@ export class SampledStats implements StatsProvider {
       }
     };
     const result = measuring();
-    // All that asked may have stopped waiting.
+    // All callers may have stopped waiting.
     result.catch(() => undefined);
     this.underWay = { cpuAndMemoryOnly, startedAtMonotonic, result };
     return result;

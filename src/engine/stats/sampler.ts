@@ -25,26 +25,26 @@ export interface SamplerDeps {
   nodeName: string;
   rootDir: string;
   cgroupRoot: string;
-  /** The cgroup over all pods, below the mount. */
+  /** Path of the cgroup that contains all pods, below the mount. */
   podsCgroup: string;
-  /** Pods to measure. */
+  /** Returns the pods to measure. */
   pods: () => Promise<readonly StatsPod[]>;
   /** Returns undefined for a pod without a manifest. */
   podOf: (uid: string) => Pod | undefined;
   runtimeStats: RuntimeStats;
   filesystems: Filesystems;
   disk: DiskUsageCache;
-  /** Undefined without an agent. */
+  /** Undefined if no agent runs. */
   drivers?: DriverUsageCache;
   clock: Clock;
 }
 
-/** Figures that the runtime and the disks report, and no cgroup. */
+/** Values that come from the runtime and the disks, not from cgroups. */
 interface Reported {
   containers: ReadonlyMap<string, RuntimeContainerFigures>;
   pods: ReadonlyMap<string, RuntimePodFigures>;
   disks: RuntimeDisks;
-  /** Disks by a path on them. */
+  /** Disks, each by a path on it. */
   filesystems: ReadonlyMap<string, FilesystemFigures>;
 }
 
@@ -52,43 +52,46 @@ interface SampleContext extends Reported {
   cpuAndMemoryOnly: boolean;
   wanted: WantedFigures;
   wantedOfPods: WantedFigures;
-  /** Undefined if every figure is read. */
+  /** Undefined if every value must be read. */
   idle: IdleCgroups<StillUsage> | undefined;
   swapFreeBytes: number | undefined;
 }
 
 interface KnownNetwork {
-  /** A process in it. */
+  /** A process in this network. */
   pid: string;
   text: string;
   stats: NetworkStats;
 }
 
-/** Time between two looks at writable layers, unless a pod has a limit on disk. */
+/** Time between two reads of writable layers, unless a pod has a disk limit. */
 const layersPeriodMs = 55_000;
-/** Time for which eviction, which needs no usage of images, knows their disk. */
+/** How long eviction may use an old answer about which disk images are on, because it does not need their usage. */
 const disksPeriodMs = 55_000;
-/** containerd measures the usage of images so often (stats_collect_period), so asking more often shows the same. */
+/** containerd measures image usage at this period (stats_collect_period), so calling more often returns the same. */
 const imagesPeriodMs = 10_000;
-/** The kernel answers some packets without CPU time of the pod. kubelet: cadvisor_linux.go maxHousekeepingInterval */
+/**
+ * How long the network counters of an idle pod are reused. They may change, because the kernel answers some packets
+ * without CPU time of the pod. kubelet: cadvisor_linux.go maxHousekeepingInterval
+ */
 const quietNetworkMs = 15_000;
-/** The event loop gets a turn after the cgroups of so many pods. */
+/** The event loop gets a turn after the cgroups of this many pods. */
 const podsATurn = 50;
-/** In all detail, a pod takes four times as long. */
+/** The same in full detail, where a pod takes four times as long. */
 const detailedPodsATurn = 12;
 
 /** Measures everything once. INVARIANT: one sample at a time. */
 export class Sampler {
   private readonly reader: UsageReader;
-  /** Of samples without pods, because each sample forgets the pods that it did not read. */
+  /** Reader for samples without pods. It is separate, because each sample drops the pods that it did not read. */
   private readonly nodeReader: UsageReader;
   private readonly idle: IdleCgroups<CgroupFigures>;
-  /** Of samples with all figures, and of those with CPU and memory alone. */
+  /** Still values: one cache for full samples, and one for samples with only CPU and memory. */
   private readonly still: Record<'all' | 'cpuAndMemory', IdleCgroups<StillUsage>>;
-  /** Networks of idle pods, by the sandbox. */
+  /** Networks of idle pods, by sandbox. */
   private readonly quietNetworks: IdleCgroups<NetworkStats | undefined>;
   private readonly paths: PodCgroupPaths;
-  /** The network of each sandbox as last read, by its id. */
+  /** The network of each sandbox as last read, by sandbox id. */
   private readonly networks = new Map<string, KnownNetwork>();
 
   constructor(private readonly deps: SamplerDeps) {
@@ -101,9 +104,9 @@ export class Sampler {
   }
 
   /**
-   * A figure that cannot be read is left out. `anew`: also reads the memory and networks of cgroups that used no CPU
-   * since the last sample. Else their memory is up to a minute old, because the kernel may have reclaimed it, their
-   * network up to 15 s, and the usage of images up to 10 s.
+   * Takes a sample, without values that cannot be read. With `anew`, also reads the memory and networks of cgroups that
+   * used no CPU since the last sample. Without it, their memory may be a minute old, their network 15 s, and the usage
+   * of images 10 s.
    */
   async sample({ cpuAndMemoryOnly = false, anew = true } = {}): Promise<Summary> {
     const { nodeName, podsCgroup, clock, disk, drivers } = this.deps;
@@ -134,12 +137,12 @@ export class Sampler {
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: measured };
   }
 
-  /** The node without its pods, which takes a small part of the time. May run beside another sample. */
+  /** Samples only the node, which is much cheaper. May run concurrently with another sample. */
   async sampleNode(): Promise<Summary> {
     const { nodeName, podsCgroup, clock } = this.deps;
     const reported = await this.ask([], false, disksPeriodMs);
     const time = new Date(clock.now()).toISOString();
-    // Their free space is read now.
+    // Their free space is from now.
     const disks = Object.fromEntries(Object.entries(reported.disks).map(([name, disk]) => [name, { ...disk, time }]));
     const wanted: WantedFigures = { tasks: true };
     const kernel = readNodeStats(this.nodeReader, { podsCgroup, wanted });
@@ -148,7 +151,7 @@ export class Sampler {
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
   }
 
-  /** Reads files that no other sample needs. May run beside another sample. */
+  /** Reads files that no other sample needs. May run concurrently with another sample. */
   async cgroups(): Promise<MeasuredCgroup[]> {
     const { host, podsCgroup, clock } = this.deps;
     if (host.cgroups.cpu === undefined && host.cgroups.memory === undefined) return [];
@@ -165,7 +168,7 @@ export class Sampler {
     return measured;
   }
 
-  /** What was last measured, and begins to measure what is due. */
+  /** Returns what was last measured, and starts to measure what is due. */
   async diskUsage(): Promise<DiskUsage> {
     const { disk, drivers } = this.deps;
     const pods = await this.deps.pods();
@@ -238,7 +241,7 @@ export class Sampler {
         runtime: figures,
         swapFreeBytes,
         layerDisk: filesystems.get(figures?.writableLayer?.mountpoint ?? ''),
-        // Whatever the container writes outside of its layer and volumes counts against one limit.
+        // Everything that the container writes outside of its layer and volumes counts against one limit.
         logs: addedDisk(usage?.logs.get(container.name), usage?.terminationLogs.get(container.name)),
         rootFs,
       });
@@ -268,13 +271,13 @@ export class Sampler {
     };
   }
 
-  /** `mayBeOlder`: the figures of an idle pod serve again, with the time of their reading. */
+  /** If `mayBeOlder`, reuses the values of an idle pod, with the time when they were read. */
   private networkOf(pod: StatsPod, { time, cgroup }: Reading, mayBeOlder: boolean): NetworkStats | undefined {
     const read = (): NetworkStats | undefined => this.readNetwork(pod, time);
     return mayBeOlder ? this.quietNetworks.figuresOf(pod.sandboxID, cgroup?.cpuNanos, read) : read();
   }
 
-  /** Interfaces in the network of a pod, as its sandbox sees them. */
+  /** Reads the interfaces in a pod's network, as its sandbox sees them. */
   private readNetwork({ uid, sandboxID }: StatsPod, time: string): NetworkStats | undefined {
     const { files, host } = this.reader;
     const readWith = (pid: string | undefined): string | undefined =>
@@ -287,7 +290,7 @@ export class Sampler {
       text = readWith(pid);
     }
     if (pid === undefined || text === undefined) return undefined;
-    // Most networks are quiet, and reading the text takes longer than comparing it.
+    // Most networks are quiet, and comparing the text is faster than parsing it.
     if (known?.pid === pid && known.text === text) return { ...known.stats, time };
     const stats = networkStats(text, time);
     this.networks.set(sandboxID, { pid, text, stats });
@@ -299,11 +302,11 @@ export class Sampler {
     const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top;
     if (cgroup === undefined || top === undefined) return undefined;
     const [pid = ''] = (files.readList(`${top}${cgroup}/cgroup.procs`) ?? '').split('\n');
-    // A process of another PID namespace is listed as 0.
+    // A process in another PID namespace is listed as 0.
     return /^[1-9]\d*$/.test(pid) ? pid : undefined;
   }
 
-  /** Forgets all other pods. */
+  /** Drops all other pods. */
   private retain(pods: readonly StatsPod[]): void {
     const sandboxes = new Set(pods.map(({ sandboxID }) => sandboxID));
     const ids = [...sandboxes, ...pods.flatMap(({ containers }) => containers.map(({ id }) => id))];
@@ -312,7 +315,7 @@ export class Sampler {
   }
 }
 
-/** Leaves out all other figures. */
+/** Leaves out all other values. */
 function cpuAndMemoryOf<T extends { cpu?: object; memory?: object }>(
   figures: ReadonlyMap<string, T>,
 ): ReadonlyMap<string, Pick<T, 'cpu' | 'memory'>> {

@@ -1,15 +1,15 @@
 import { type CgroupSources, readCgroupSources } from './cgroup-sources.ts';
 
-/** The parts of the machine that are measured. */
+/** Where the machine's usage is read from. */
 export interface StatsHost {
   cgroups: CgroupSources;
   /** Normally `/proc`. */
   procFolder: string;
-  /** The process of the runtime, if it is known. */
+  /** Returns the PID of the runtime, if it is known. */
   runtimePID: () => number | undefined;
 }
 
-/** This machine. Without cgroup mounts, only /proc is read. */
+/** Finds the sources of this machine. Without cgroup mounts, only /proc is read. */
 export async function readStatsHost(runtimePID: StatsHost['runtimePID'], mountInfo?: string): Promise<StatsHost> {
   return { cgroups: await readCgroupSources(mountInfo).catch(() => ({})), procFolder: '/proc', runtimePID };
 }

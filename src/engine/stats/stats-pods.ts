@@ -5,18 +5,18 @@ export interface StatsPod {
   uid: string;
   name: string;
   namespace: string;
-  /** Milliseconds since the epoch, as every `…At`. */
+  /** Milliseconds since the epoch, like every `…At`. */
   startedAt: number;
   sandboxID: string;
-  /** False for a pod in the network of the node. */
+  /** False for a pod in the node's network. */
   hasNetwork: boolean;
   /** Sorted by name. */
   containers: { id: string; name: string; startedAt: number }[];
 }
 
 /**
- * Pods with a ready sandbox or a running container, sorted by namespace and name. kubelet: stats/cri_stats_provider.go
- * listPodStatsPartiallyFromCRI
+ * Returns the pods with a ready sandbox or a running container, sorted by namespace and name. kubelet:
+ * stats/cri_stats_provider.go listPodStatsPartiallyFromCRI
  */
 export function statsPods(statuses: readonly RuntimePodStatus[]): StatsPod[] {
   return statuses.flatMap(statsPod).sort((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));

@@ -2,25 +2,25 @@ import type { MeasuredCgroup } from './measured-cgroups.ts';
 import type { PodStats, Summary, VolumeStats } from './summary.ts';
 
 /**
- * Statistics of the node and its pods. All users share the samples. Nothing is sampled while nobody asks.
- * kubelet: server/stats/summary.go SummaryProvider
+ * Statistics of the node and its pods. All callers share the samples. Nothing is sampled while nobody calls. kubelet:
+ * server/stats/summary.go SummaryProvider
  */
 export interface StatsProvider {
   /**
-   * The newest sample if it is at most `maxAgeMs` old, or else a new one. 0 asks for one that begins now and reads
-   * everything. Else the memory of a cgroup that used no CPU may be a minute old. Figures that could not be read are
-   * absent. Waits at most some seconds for a runtime that does not answer. Rejects with the
-   * signal's reason.
+   * Resolves with the newest sample if it is at most `maxAgeMs` old, or else with a new one. With 0, the sample begins
+   * now and reads everything. Otherwise, the memory of a cgroup that used no CPU may be a minute old. Values that could
+   * not be read are absent. Waits at most a few seconds for a runtime that does not answer. Rejects with the signal's
+   * reason.
    */
   summary(request: SummaryRequest): Promise<Summary>;
-  /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
+  /** Takes a new sample of the node, without pods. It is not shared, and much cheaper. */
   nodeSummary(signal: AbortSignal): Promise<Summary>;
   /**
-   * Every cgroup of the node and its pods in all detail, at most `maxAgeMs` old. Takes files of its own, so that no
-   * other user of the statistics pays for them. Empty on a machine without cgroups.
+   * Resolves with every cgroup of the node and its pods in full detail, at most `maxAgeMs` old. Reads extra files that
+   * the other statistics do not need. Empty on a machine without cgroups.
    */
   cgroups(request: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]>;
-  /** Logs of containers, and volumes of claims, as they were last measured. Takes no sample. */
+  /** Resolves with the usage of container logs and claim volumes, as last measured. Takes no sample. */
   diskUsage(): Promise<DiskUsage>;
 }
 
@@ -30,7 +30,7 @@ export interface DiskUsage {
   claims: VolumeStats[];
 }
 
-/** What the logs of all runs of a container take. */
+/** How much disk the logs of all instances of a container use. */
 export interface LogUsage {
   pod: PodStats['podRef'];
   container: string;
@@ -39,7 +39,7 @@ export interface LogUsage {
 
 export interface SummaryRequest {
   maxAgeMs: number;
-  /** Only these figures of the node, pods and containers are needed. This takes less time. */
+  /** True if only these values of the node, pods and containers are needed. This takes less time. */
   cpuAndMemoryOnly?: boolean;
   signal?: AbortSignal;
 }

@@ -1,8 +1,8 @@
 import type { FsUsage } from '../host/fs-usage.ts';
 
 /**
- * Usage of a node, its pods and their containers, in the JSON form of the kubelet's /stats/summary. Bytes are bytes,
- * times RFC 3339 texts. A figure that is not known is absent. kubelet: pkg/apis/stats/v1alpha1/types.go Summary
+ * Usage of a node, its pods and their containers, in the JSON form of the kubelet's /stats/summary. Sizes are in bytes,
+ * times in RFC 3339. Unknown values are absent. kubelet: pkg/apis/stats/v1alpha1/types.go Summary
  */
 export interface Summary {
   node: NodeStats;
@@ -21,11 +21,11 @@ export interface NodeStats {
   network?: NetworkStats;
   /** File system of the root-dir. */
   fs?: FsStats;
-  /** File systems of the container runtime: of its images, and of writable layers. */
+  /** File systems of the container runtime: for images and for writable layers. */
   runtime?: { imageFs?: FsStats; containerFs?: FsStats };
   rlimit?: RlimitStats;
   swap?: SwapStats;
-  /** Pressure on the disks. From cgroup v2 alone. */
+  /** Pressure on the disks. Only on cgroup v2. */
   io?: { time: string; psi: PSIStats };
 }
 
@@ -36,9 +36,9 @@ export interface PodStats {
   containers: ContainerStats[];
   cpu?: CPUStats;
   memory?: MemoryStats;
-  /** Absent for pods in the network of the node. */
+  /** Absent for pods in the node's network. */
   network?: NetworkStats;
-  /** Appears after the volumes were measured for the first time, in the background. */
+  /** Absent until the volumes were measured in the background for the first time. */
   volume?: VolumeStats[];
   /** Writable layers, logs, and volumes on the disk of the root-dir. */
   'ephemeral-storage'?: FsStats;
@@ -54,30 +54,30 @@ export interface ContainerStats {
   memory?: MemoryStats;
   /** The writable layer, without the image. */
   rootfs?: FsStats;
-  /** The logs of all runs of the container. */
+  /** The logs of all instances of the container. */
   logs?: FsStats;
   swap?: SwapStats;
   io?: { time: string; psi: PSIStats };
 }
 
 export interface CPUStats {
-  /** When this was measured, as every `time`. */
+  /** When this was measured, like every `time`. */
   time: string;
-  /** Billionths of a core, on average since the sample before. Absent in a first sample. */
+  /** Billionths of a core, on average since the previous sample. Absent in the first sample. */
   usageNanoCores?: number;
-  /** Nanoseconds of all cores since the start. */
+  /** Nanoseconds on all cores since the start. */
   usageCoreNanoSeconds?: number;
-  /** From cgroup v2 alone, as every `psi`. */
+  /** Only on cgroup v2, like every `psi`. */
   psi?: PSIStats;
 }
 
 export interface MemoryStats {
   time: string;
-  /** The limit less the working set. Absent without a limit. */
+  /** The limit minus the working set. Absent if there is no limit. */
   availableBytes?: number;
-  /** With the cache of files. */
+  /** Includes the file cache. */
   usageBytes?: number;
-  /** Usage without inactive cache of files. The kernel cannot free it cheaply. */
+  /** Usage without the inactive file cache. The kernel cannot free it cheaply. */
   workingSetBytes?: number;
   /** Anonymous memory. */
   rssBytes?: number;
@@ -92,7 +92,7 @@ export interface SwapStats {
   swapUsageBytes?: number;
 }
 
-/** Counters of one network interface since it exists. */
+/** Counters of one network interface since it was created. */
 export interface InterfaceStats {
   name: string;
   rxBytes?: number;
@@ -101,13 +101,13 @@ export interface InterfaceStats {
   txErrors?: number;
 }
 
-/** All interfaces. Also has the counters of the default one, `eth0`; without it the name is empty. */
+/** All interfaces, plus the counters of the default one, `eth0`. If that does not exist, the name is empty. */
 export interface NetworkStats extends InterfaceStats {
   time: string;
   interfaces?: InterfaceStats[];
 }
 
-/** Usage of something on a file system: capacity and free space are those of the whole file system. */
+/** Usage of something on a file system. Capacity and free space are those of the whole file system. */
 export interface FsStats extends FsUsage {
   time: string;
 }
@@ -121,13 +121,13 @@ export interface VolumeStats extends FsStats {
 
 export interface RlimitStats {
   time: string;
-  /** Most processes and threads that the kernel allows. */
+  /** How many processes and threads the kernel allows. */
   maxpid?: number;
-  /** Processes and threads now. */
+  /** Current number of processes and threads. */
   curproc?: number;
 }
 
-/** Shares of time in which some or all tasks waited for a resource. kubelet: PSIStats, since 1.33 */
+/** How much of the time some or all tasks waited for a resource. kubelet: PSIStats, since 1.33 */
 export interface PSIStats {
   some: PSIData;
   full: PSIData;
@@ -136,7 +136,7 @@ export interface PSIStats {
 export interface PSIData {
   /** Microseconds since the start. */
   total: number;
-  /** Per cent of the last 10 seconds. */
+  /** Percent of the last 10 seconds. */
   avg10: number;
   avg60: number;
   avg300: number;

@@ -10,11 +10,11 @@ import type { StatsHost } from './stats-host.ts';
 /** One reading of the usage of a cgroup. */
 export interface Reading {
   time: string;
-  /** Undefined if there is no cgroup, as for a pod in a virtual machine. */
+  /** Undefined if there is no cgroup, for example for a pod in a virtual machine. */
   cgroup: CgroupUsage | undefined;
-  /** Billionths of a core since an earlier sample. */
+  /** Billionths of a core, on average since an earlier sample. */
   usageNanoCores: number | undefined;
-  /** True if no process of the cgroup has run since the sample before. */
+  /** True if no process of the cgroup has run since the previous sample. */
   isIdle: boolean;
 }
 
@@ -23,15 +23,15 @@ export interface UsageRequest {
   /** Path below the mount, empty for the root. */
   cgroup: string | undefined;
   wanted: WantedFigures;
-  /** The last figures of the cgroup serve again while it is idle. */
+  /** Reuses the last values of the cgroup while it is idle. */
   idle?: IdleCgroups<StillUsage> | undefined;
-  /** The cgroup above, as read before in this sample. While that one is idle, no process of this one has run. */
+  /** The parent cgroup, as read earlier in this sample. If it is idle, no process of this one has run. */
   above?: Reading | undefined;
-  /** CPU time as the runtime reports it, for what has no cgroup, and a name for it. */
+  /** CPU time from the runtime, for something without a cgroup, with a key for it. */
   runtime?: { key: string; cpu: RuntimeCPU | undefined };
 }
 
-/** Reads cgroups, and computes the CPU usage since the sample before. */
+/** Reads cgroups, and computes the CPU usage since the previous sample. */
 export class UsageReader {
   readonly host: StatsHost;
   /** Files below /proc, and lists. */
@@ -39,7 +39,7 @@ export class UsageReader {
   readonly cgroupFiles: KeptFiles;
   private readonly clock: Clock;
   private readonly rates = new CPURates();
-  /** The last time as a text, because hundreds of readings have the same one. */
+  /** The last time as a string, because hundreds of readings share it. */
   private timeText = { at: NaN, text: '' };
 
   constructor({ host, clock }: { host: StatsHost; clock: Clock }) {
@@ -62,7 +62,7 @@ export class UsageReader {
     return { time, cgroup, usageNanoCores, isIdle: false };
   }
 
-  /** `before`: its CPU time in the sample before. */
+  /** `before` is its CPU time in the previous sample. */
   private readCgroup(cgroup: string, before: number | undefined, request: UsageRequest): CgroupUsage | undefined {
     const { cgroupFiles, host } = this;
     const { wanted, idle, above } = request;
@@ -82,7 +82,7 @@ export class UsageReader {
     return this.timeText.text;
   }
 
-  /** Ends a sample. Usage of what this sample did not read is forgotten. */
+  /** Call this after each sample. Drops the counters of cgroups that the sample did not read. */
   endSample(): void {
     this.rates.endSample();
     this.cgroupFiles.endSample();
