@@ -43,7 +43,7 @@ interface ApplyOptions extends ChangeOptions {
   namespace?: string | undefined;
 }
 
-/** Origin of a manifest text in a request. */
+/** Origin of a manifest in a request. */
 const requestOrigin = '<request>';
 
 /**

@@ -29,8 +29,8 @@ import { WallClockStore } from '../host/wall-clock-store.ts';
 
 /**
  * Creates and connects all components of the engine, one group after the other. A builder receives the components built
- * before it, and functions that reach the later ones. No component acts yet. `stopped` ends their work. kubelet:
- * kubelet.go NewMainKubelet
+ * before it, and functions that reach the later ones. No component acts yet. Aborting `stopped` stops their work.
+ * kubelet: kubelet.go NewMainKubelet
  */
 export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const base = newBase(deps, stopped);

@@ -249,7 +249,7 @@ export class ConfigReader {
     for (const update of updates) onUpdate(update);
   }
 
-  /** Updates the snapshot. `pods` is the length of a new list; by default the list stays. */
+  /** Updates the snapshot. `pods` is the number of pods in a new list; by default the old list stays. */
   private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
     const problems = withoutNotes([...read.problems, ...read.immutable, ...read.unclassed, ...read.taken]);
     this.recordLastGood(snapshot.problems, problems);

@@ -44,7 +44,7 @@ export function declaredAlready(
   };
 }
 
-/** Hash for pod UIDs: 32 hex digits, the length of the kubelet's hash. */
+/** Returns a hash for pod UIDs: 32 hex digits, as long as the kubelet's hash. */
 export function podUIDHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

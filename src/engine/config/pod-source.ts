@@ -13,7 +13,7 @@ export interface SourceUpdate {
   /** Version of the manifests, such as the id of a commit. Absent if the source has no versions. */
   version?: string;
   pods: Pod[];
-  /** ConfigMaps, Secrets and classes; absent: none. */
+  /** ConfigMaps, Secrets and classes; absent if there are none. */
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
   /**

@@ -24,9 +24,9 @@ export interface CSIUse extends CSIVolumeID {
 const maxBytes = 64 * 1024;
 const dataFile = 'vol_data.json';
 
-/** `<pod>/volumes/kubernetes.io~csi`. The folder of a volume has vol_data.json, and `mount` for the driver. */
+/** `<pod>/volumes/kubernetes.io~csi`. Each volume has a folder with vol_data.json, and with `mount` for the driver. */
 export const publishedFolder = (podDir: string): string => join(podDir, 'volumes', 'kubernetes.io~csi');
-/** `<pod>/plugins/kubernetes.io~csi`, with the uses of the pod. */
+/** `<pod>/plugins/kubernetes.io~csi`, which records the volumes that the pod uses. */
 export const usesFolder = (podDir: string): string => join(podDir, 'plugins', 'kubernetes.io~csi');
 /** kubelet: pkg/volume/csi/csi_util.go getTargetPath */
 export const targetPath = (podDir: string, specName: string): string =>

@@ -349,8 +349,8 @@ async function isStaged(folder: string): Promise<boolean> {
 type Answer = Awaited<ReturnType<CSINode['nodeGetVolumeStats']>>;
 
 /**
- * Usage of a volume. A figure that cannot be true is absent. Returns undefined if the driver reported nothing. kubelet:
- * pkg/volume/csi/csi_client.go NodeGetVolumeStats
+ * Returns the usage of a volume. Impossible values are absent. Returns undefined if the driver reported nothing.
+ * kubelet: pkg/volume/csi/csi_client.go NodeGetVolumeStats
  */
 function csiUsage({ usage }: Answer): FsUsage | undefined {
   const figures = usage.flatMap(({ unit, available, total, used }): [keyof FsUsage, number][] => {

@@ -46,7 +46,7 @@ export interface Eviction {
 /** An eviction with its cause, for the metrics. */
 export interface CausedEviction extends Eviction {
   signal: EvictionSignal | LimitSignal;
-  /** When the signal was observed. Absent for a limit of the pod itself. */
+  /** When the signal was observed. Absent if the pod exceeded its own limit. */
   observedAtMonotonic?: number;
 }
 

@@ -9,7 +9,7 @@ export interface PressureState {
   /** Since when each threshold has been exceeded. */
   firstObservedAtMonotonic: ReadonlyMap<EvictionThreshold, number>;
   lastObservedAtMonotonic: ReadonlyMap<NodePressure, number>;
-  /** Thresholds that were exceeded for longer than their grace periods. */
+  /** Thresholds that have been exceeded for longer than their grace periods. */
   thresholdsMet: readonly EvictionThreshold[];
   observations: SignalObservations;
 }

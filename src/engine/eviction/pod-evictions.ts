@@ -97,7 +97,7 @@ export class PodEvictions {
     return due.map(({ pod }) => pod);
   }
 
-  /** Called when a pod starts afresh. Returns true if it was evicted and its back-off was not over yet. */
+  /** Called when a pod starts afresh. Returns true if it was evicted and was not yet due to start again. */
   startsAfresh(uid: string): boolean {
     // The time without an eviction starts to count.
     this.backOff.touch(uid);

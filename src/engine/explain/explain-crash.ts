@@ -54,7 +54,7 @@ function isCrashing(subject: Subject, part: Part): boolean {
   }
   const end = status.lastState?.terminated;
   if (end === undefined || running === undefined || (isInit && !isSidecar(container))) return false;
-  // Between two crashes it runs for a moment.
+  // Between two crashes the container runs for a moment.
   const isYoung = status.restartCount >= steadyRestarts && !status.ready;
   // If a probe had the container killed, it restarts under every policy except Never.
   return (

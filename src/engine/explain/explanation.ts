@@ -38,7 +38,7 @@ export interface Finding {
   evidence: Evidence[];
   /** Remedies, most likely first, each an edit or a command. Empty if nothing needs to be done. */
   ways: string[];
-  /** When the agent tries again by itself, in milliseconds since the epoch. */
+  /** When the agent retries by itself, in milliseconds since the epoch. */
   nextTryAt?: number;
   /** The event that triggers the next try if no time is set, such as `a pod ends`. */
   nextTryWhen?: string;

@@ -7,7 +7,7 @@ import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
  */
 export interface ContainerGCPolicy {
   minAgeMs: number;
-  /** Per container of each pod. */
+  /** Limit per container of each pod. */
   maxPerPodContainer: number;
   maxContainers: number;
 }

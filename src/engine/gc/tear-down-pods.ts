@@ -47,7 +47,7 @@ const firstRetryMs = 250;
 /** Time for the runtime to report a pod's remains. */
 const lookTimeoutMs = 2000;
 
-/** A pod that could not be removed. The next start and the next tear-down try again. */
+/** A pod that could not be removed. The next start or tear-down retries it. */
 export interface RemovalFailure {
   /** `namespace/name`, or the UID if the runtime does not know the name. */
   pod: string;

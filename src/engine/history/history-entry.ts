@@ -17,7 +17,7 @@ export interface EventEntry {
   lastAt: number;
 }
 
-/** One finished run of a container. */
+/** How one instance of a container exited. */
 export interface EndEntry extends ContainerEnd {
   kind: 'end';
   podUID: string;

@@ -21,7 +21,7 @@ import { historiesWithCounts, podsWithHistory } from './removed-pods.ts';
 
 /** Lines that arrive within this time are written and synced together. Restart counts are written at once. */
 const batchMs = 1000;
-/** Delay before a failed write is tried again. */
+/** Delay before a failed write is retried. */
 const retryMs = 30_000;
 /** How many lines of each pod stay in memory while writes fail. */
 const maxUnwrittenLines = 200;

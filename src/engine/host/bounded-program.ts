@@ -80,7 +80,7 @@ async function readEnd(stream: Output): Promise<string> {
   return end.toString('utf8').trim();
 }
 
-/** Resolves to the description of a failure, or to undefined. Rejects if the program cannot be started. */
+/** Resolves with a description of the failure, or with undefined. Rejects if the program cannot be started. */
 async function failureOf(child: ChildProcess): Promise<string | undefined> {
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   if (code === 0) return undefined;

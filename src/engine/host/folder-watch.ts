@@ -35,7 +35,7 @@ interface Watched {
 const maxChangesASecond = 250;
 const restMs = 1000;
 
-/** Reports changes in folders from inotify: at once, and with the name of the entry. */
+/** Reports changes in folders, from inotify: at once, and with the name of the entry. */
 export class FolderWatch {
   private readonly watched = new Map<string, Watched>();
   private readonly failed = new Set<string>();
@@ -78,7 +78,7 @@ export class FolderWatch {
     return this.watched.has(folder);
   }
 
-  /** Ends the watch of all other folders. */
+  /** Stops watching all other folders. */
   keepOnly(folders: ReadonlySet<string>): void {
     for (const folder of this.watched.keys()) if (!folders.has(folder)) this.drop(folder);
   }
@@ -86,7 +86,8 @@ export class FolderWatch {
   private changed(folder: string, event: string, name: string | null): void {
     const { onChange } = this.deps;
     const how = event === 'change' ? 'written' : 'entry';
-    // An event with the folder's own name means that the folder was moved, removed or unmounted. That ends the watch.
+    // An event with the folder's own name means that the folder was moved, removed or unmounted. The watch is over
+    // then.
     const isItself = name === null || (name === basename(folder) && how === 'entry');
     if (isItself) this.drop(folder);
     onChange({ folder, name: isItself ? undefined : name, how });

@@ -39,8 +39,8 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
 }
 
 /**
- * Mounts the file or folder at `source` also on `target`, without the mounts below it. A source in /proc/<pid>/fd is
- * the open file itself, under any path.
+ * Mounts the file or folder at `source` also on `target`, without the mounts below it. A source in /proc/<pid>/fd means
+ * the open file itself, whatever its path.
  */
 export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);

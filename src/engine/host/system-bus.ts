@@ -12,7 +12,7 @@ export interface SystemBus {
 const defaultCallTimeoutMs = 25_000;
 
 /**
- * Connects to a message bus. Rejects with the socket's error if there is none. Each call, the greeting included,
+ * Connects to a message bus. Rejects with the socket's error if there is none. Each call, including the greeting,
  * rejects after `callTimeoutMs` without an answer, because a bus may stall. Variants arrive as plain values, 64-bit
  * numbers as bigint. If the connection fails, all pending calls reject. Aborting the signal closes the connection at
  * any time.

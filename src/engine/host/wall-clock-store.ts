@@ -9,7 +9,7 @@ import { makeFolder } from '../../files/make-folder.ts';
 
 const bootIDPath = '/proc/sys/kernel/random/boot_id';
 const maxFileBytes = 64 * 1024;
-/** Delay before a failed write is tried again. */
+/** Delay before a failed write is retried. */
 const retryMs = 30_000;
 
 interface Deps {

@@ -27,7 +27,7 @@ export interface ImageRecord {
 export interface ImageGCPlan {
   /** In the order of removal. */
   imagesToRemove: ImageRecord[];
-  /** Why too little can be freed. Undefined if enough can. */
+  /** Why not enough can be freed. Undefined if enough can. */
   failure?: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed';
   /** How much space must be freed on the disk. Absent if none. */
   bytesToFree?: bigint;
@@ -35,7 +35,7 @@ export interface ImageGCPlan {
 
 interface GCTime {
   nowMonotonic: number;
-  /** The agent's start, because use before it was not recorded. */
+  /** When the agent started, because earlier uses were not recorded. */
   startedAtMonotonic: number;
 }
 

@@ -25,7 +25,7 @@ interface Kept extends AppliedRevision {
 }
 
 const fileName = 'revision.json';
-/** Above the largest manifest. */
+/** More than the largest manifest. */
 const maxFileBytes = 16 * 1024 * 1024;
 /** How many files are read at a time. */
 const maxReads = 16;

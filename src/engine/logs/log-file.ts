@@ -13,12 +13,12 @@ const beginningBytes = 256;
 /** Thrown if a compressed log is not a gzip file, is truncated, or is too large. */
 export class DamagedLog extends Error {}
 
-/** One file of a log, held open. It stays readable after it is renamed, compressed or deleted. */
+/** An open file of a log. It stays readable after it is renamed, compressed or deleted. */
 export class LogFile {
   readonly isCompressed: boolean;
   /** Device and inode. */
   readonly identity: string;
-  /** Size at the time of opening, in bytes as stored. */
+  /** Size when it was opened, in bytes as stored. */
   readonly size: number;
   /** How many lines at the start the reader skips. */
   linesToSkip = 0;
@@ -57,7 +57,7 @@ export class LogFile {
     if (this.isCompressed) return this.readUnpacked();
     const { bytesRead } = await this.file.read(this.block, 0, blockBytes, this.position);
     if (bytesRead === 0 && (await this.file.stat()).size < this.position) {
-      // Truncated in place, as by logrotate's `copytruncate`.
+      // The file was truncated in place, for example by logrotate's `copytruncate`.
       this.position = 0;
       onRestart();
       return this.read(onRestart);
@@ -132,7 +132,7 @@ const newline = 0x0a;
 /** Codes of zlib. */
 const damages = ['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT'];
 
-/** Unpacks from the start of the file. Holds a few blocks in memory. */
+/** Unpacks from the start of the file. Keeps only a few blocks in memory. */
 async function* unpack(handle: FileHandle): AsyncGenerator<Buffer, undefined> {
   const gunzip = createGunzip({ chunkSize: blockBytes });
   pipeline(Readable.from(blocksOf(handle)), gunzip, () => {

@@ -2,7 +2,7 @@ import type { LogLine } from './log-line.ts';
 
 /** Options for the output of a log. */
 export interface LogFormatOptions {
-  /** Leaves out entries before this time, in milliseconds since the epoch. */
+  /** Skips entries before this time, in milliseconds since the epoch. */
   sinceMs?: number;
   /** Nanoseconds to add to `sinceMs`, less than a millisecond. */
   sinceExtraNs?: number;

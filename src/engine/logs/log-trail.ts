@@ -196,7 +196,7 @@ export class LogTrail {
 
   /** Resolves with undefined if the log is missing, for example during a rotation. */
   private async openLog(): Promise<LogFile | undefined> {
-    // cri-dockerd makes logs links.
+    // With cri-dockerd, logs are links.
     return ifPresent(LogFile.open(this.path, { followLinks: true }));
   }
 
@@ -222,9 +222,9 @@ interface Tail {
 }
 
 /**
- * Finds the last `lineCount` whole lines of a file. The offset is 0 if the file has fewer. Reads blocks from the end,
- * so the size of the file does not matter. Reads about `maxBytes` at most, and may then find fewer lines. An unfinished
- * line at the end does not count. kubelet: cri-client tail.go
+ * Finds the last `lineCount` complete lines of a file. The offset is 0 if the file has fewer. Reads blocks from the
+ * end, so the size of the file does not matter. Reads at most about `maxBytes`, and may then find fewer lines. An
+ * incomplete line at the end does not count. kubelet: cri-client tail.go
  */
 export async function findTailOffset(file: FileHandle, lineCount: number, maxBytes = Infinity): Promise<Tail> {
   const block = Buffer.allocUnsafe(blockBytes);

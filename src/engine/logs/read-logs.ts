@@ -1,13 +1,13 @@
 /**
  * Reads one container's log, from its oldest rotated file. Following is a loop over one open file:
- * 1. Read to the end and write whole lines.
- * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart),
- *    unless one instance is enough. Its first write comes after the last write to this file, so this file is read to
+ * 1. Read to the end and write complete lines.
+ * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart) unless
+ *    only one instance is wanted. The next file is written only after this file is complete, so this file is read to
  *    its end once more.
- * 3. Stop if the container has finished. Else wait until the kernel reports a change in the directory.
- * At `lastCall` the loop ends. Then the files of that moment are read, each up to its size at that moment.
- * For example, 0.log is read, renamed to 0.log.20240506-070809 and read on. A new 0.log gets a line and is read. Then
- * 1.log appears.
+ * 3. Stop if the container has finished. Otherwise wait until the kernel reports a change in the directory.
+ * At `lastCall` the loop stops, and the files that exist at that moment are read, each up to its size at that moment.
+ * For example, 0.log is read, renamed to 0.log.20240506-070809, and read to its end. A new 0.log gets a line and is
+ * read. Then 1.log appears.
  */
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -210,7 +210,7 @@ async function skipTo(trail: LogTrail, file: LogFile): Promise<boolean> {
 class LogReader {
   private readonly formatter: LogFormatter;
   private trail: LogTrail | undefined;
-  /** The trail that was followed until the last call. It holds the file open. */
+  /** The trail that was followed until the last call. It keeps the file open. */
   private followedTrail: LogTrail | undefined;
   private isFollowing = false;
   private file: LogFile | undefined;
@@ -260,7 +260,7 @@ class LogReader {
     this.file = undefined;
   }
 
-  /** From now on, ignores what is written or rotated later: the log ends where it ends now. */
+  /** From now on, ignores what is written or rotated later: what the log has now is all that is read. */
   async stopFollowing(): Promise<void> {
     const file = this.file;
     if (file === undefined) return;

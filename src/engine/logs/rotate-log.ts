@@ -33,7 +33,7 @@ export async function removeExcessLogs(path: string, maxFiles: number): Promise<
   await inFolder(path, (folder) => removeExcess(folder, basename(path), maxFiles));
 }
 
-/** Resolves with the names that are to be compressed. */
+/** Resolves with the names of the files to compress. */
 async function removeExcess(folder: OpenFolder, log: string, maxFiles: number): Promise<string[]> {
   const { remove, compress } = computeLogTidying(log, await rotatedFiles(folder, log), maxFiles);
   for (const name of remove) await rm(folder.at(name), { force: true });

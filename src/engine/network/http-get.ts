@@ -33,8 +33,8 @@ export class BrokenBody extends Error {
 }
 
 /**
- * Sends one GET request and follows redirects on the same host. Checks no certificate, uses no proxy and keeps no
- * connection. Rejects if the response does not arrive in time, and with a `BrokenBody` if only its body is incomplete.
+ * Sends one GET request and follows redirects on the same host. Does not check certificates, use a proxy or keep
+ * connections. Rejects if the response does not arrive in time, and with a `BrokenBody` if only its body is incomplete.
  * kubelet: pkg/probe/http/http.go DoHTTPProbe
  */
 export async function httpGet(

@@ -16,7 +16,7 @@ interface Deps {
   askStatus: (containerID: string) => Promise<{ name: string } | undefined>;
 }
 
-/** Finds pods and containers of this agent for reports of kills. Pods of other owners are not found. */
+/** Finds the pods and containers of this agent that OOM reports are about. Ignores pods of other owners. */
 export function oomContainers(deps: Deps): {
   findPod: (uid: string) => PodRef | undefined;
   findContainer: (id: string) => Promise<OOMContainer | undefined>;

@@ -46,7 +46,7 @@ export class KernelOOMs {
     return this.readKill(message);
   }
 
-  /** Returns the kill that waits for more messages, if any. Called when no message is left. */
+  /** Returns the kill that waits for more messages, if any. Call this when no message is left. */
   flush(): KernelOOM | undefined {
     const { latest } = this;
     this.latest = undefined;

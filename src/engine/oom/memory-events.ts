@@ -13,7 +13,7 @@ import { type CgroupStep, cgroupSteps } from './cgroup-place.ts';
  * second.
  */
 const quietMs = 1000;
-/** Delay before a missing cgroup is looked for again. */
+/** Delay before checking again for a missing cgroup. */
 const missingRetryMs = 10_000;
 
 interface Deps {

@@ -48,7 +48,7 @@ export interface OOMContainer {
 interface Deps {
   /** Opens the kernel's log at its oldest message. Throws if this machine does not let us read it. */
   openKernelLog: () => KernelLog;
-  /** Resolves with undefined if the id is not of a container of this agent's pods. */
+  /** Resolves with undefined if the id does not belong to a container of this agent's pods. */
   findContainer: (id: string) => Promise<OOMContainer | undefined>;
   /** Finds the pod of this agent with this UID. */
   findPod: (uid: string) => PodRef | undefined;

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { isWindowOpen, updateLock, updateWindow } from '../../api/values/update-annotations.ts';
 import { currentRevision, type PodRecord, type PodRevision } from './pod-record.ts';
 
-/** The revision of a declared pod to run: the declared one, or a kept one with the reason. */
+/** Which revision of a declared pod to run: the declared one, or an earlier one with the reason. */
 export type RevisionChoice =
   | { kind: 'declared' }
   | {

@@ -37,7 +37,7 @@ const maxRecordBytes = 64 * 1024;
 
 /**
  * Binds claims to declared volumes or to folders. A claim keeps its volume: the record
- * `<root-dir>/persistent-volumes/<volume>/claim.json` names the claim, as the claimRef of Kubernetes does. A claim that
+ * `<root-dir>/persistent-volumes/<volume>/claim.json` names the claim, like the claimRef in Kubernetes. A claim that
  * has a folder keeps the folder.
  */
 export class VolumeClaims {

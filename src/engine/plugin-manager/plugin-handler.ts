@@ -2,7 +2,7 @@
 export interface Plugin {
   /** Name of the resource for a device plugin, of the driver for the others. */
   name: string;
-  /** Path of the socket with the service of the plugin. */
+  /** Path of the socket on which the plugin serves. */
   endpoint: string;
   supportedVersions: readonly string[];
 }

@@ -24,7 +24,7 @@ export class SecretValues {
   private readonly publicNames = new Map<string, ReadonlySet<string>>();
   /** The newest first. */
   private retired: readonly string[] = [];
-  /** Built when needed. */
+  /** Created on first use. */
   private search: ValueSearch | undefined;
 
   /** Replaces all values of a source. */

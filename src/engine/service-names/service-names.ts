@@ -55,7 +55,7 @@ export class ServiceNames {
     const file = this.fileOf(uid);
     return file.turn.run(async () => {
       const lines = this.lines(namespace);
-      // Written in place, because running containers of the pod have this file mounted.
+      // Writes in place, because running containers of the pod have this file mounted.
       await writeInPlace(hostsFilePath(this.deps.podDir(uid)), withServiceLines(content, lines), 0o644);
       file.lines = lines;
     });

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { podLimits } from '../../api/values/resource-totals.ts';
 
-/** True if the pod has a disk limit that evicts it when exceeded. */
+/** True if the pod has a disk limit, and is evicted when it exceeds that. */
 export function hasDiskLimit(pod: Pod): boolean {
   return (
     podLimits(pod).has('ephemeral-storage') ||

@@ -26,7 +26,7 @@ export interface StatsProvider {
 
 export interface DiskUsage {
   logs: LogUsage[];
-  /** One for each volume of a claim. Pods that share a claim have one each. */
+  /** One entry for each volume of a claim. Pods that share a claim have one entry each. */
   claims: VolumeStats[];
 }
 

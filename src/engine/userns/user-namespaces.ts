@@ -36,7 +36,7 @@ interface Deps {
   isSupported: () => boolean;
 }
 
-/** Content of a pod's file, in the kubelet's form. */
+/** Content of a pod's file, in the kubelet's format. */
 interface StoredMapping {
   hostId: number;
   containerId: number;

@@ -6,7 +6,7 @@ import type { PodWorkerState } from './pod-worker-state.ts';
 
 export type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
-/** Every event of the engine, in the order it happened. Grouped by emitter. */
+/** Every event of the engine, in order of occurrence. Grouped by emitter. */
 export type KubeletEvent = { /** Milliseconds since the epoch. */ at: number } & (
   SourceEvent | PodConfigEvent | PlegEvent | WorkerEvent | StatusEvent | RecordedEvent | PullEvent | RuntimeEvent
 );
@@ -58,7 +58,7 @@ export interface ContainerEnd {
 
 /** pod-workers: the life of a pod's worker. */
 type WorkerEvent =
-  /** The worker entered another state, or was removed (`removed`). */
+  /** The worker changed its state, or was removed (`removed`). */
   | { type: 'WorkerStateChanged'; pod: PodRef; state: PodWorkerState | 'removed' }
   /** A sync began. */
   | { type: 'SyncStarted'; pod: PodRef; state: PodWorkerState }

@@ -1,6 +1,6 @@
 /** Receives measurements that no event or snapshot has. No method may throw. */
 export interface Meter extends Counter {
-  /** The runtime was listed. */
+  /** The pods and containers of the runtime were listed. */
   relisted(durationMs: number): void;
   probed(run: ProbeRun): void;
   /** A container is about to be created. */
@@ -25,7 +25,7 @@ export interface Counter {
 
 type LabelsOf<Name extends string> = Readonly<Record<Name, string>>;
 
-/** Labels of the counters, `never` without labels. kubelet: metrics/metrics.go */
+/** Labels of the counters; `never` if there are none. kubelet: metrics/metrics.go */
 export interface CounterLabels {
   kubelet_admission_rejections_total: 'reason';
   kubelet_cpu_manager_pinning_errors_total: never;

@@ -1,5 +1,5 @@
 /**
- * State of a pod worker (kubelet: pod_workers.go PodWorkType, plus the two ends):
+ * State of a pod worker (kubelet: pod_workers.go PodWorkType, plus the first and the last):
  *
  *   waiting ──► sync ──► terminating ──► terminated ──► finished
  *      └──────────────────────┴── (never started: straight to finished)

@@ -80,7 +80,7 @@ export const reasons = {
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Not in the kubelet, because it stops a pod before the images of its next revision are present.
   replacementWaits: 'ReplacementWaits',
-  // Not in the kubelet, because it changes no static pod in place.
+  // Not in the kubelet, because it never changes a static pod in place.
   resized: 'Resized',
   resizeError: 'ResizeError',
   updatedInPlace: 'UpdatedInPlace',
@@ -100,7 +100,7 @@ export const reasons = {
   // Not in the kubelet: an API server refuses such pods.
   unknownClass: 'UnknownClass',
   classConflict: 'ClassConflict',
-  // Not in the kubelet: the data of a claim outlive its pods and its manifest.
+  // Not in the kubelet: the data of a claim are kept after its pods and its manifest are removed.
   claimKept: 'ClaimKept',
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',

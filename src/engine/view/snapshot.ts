@@ -46,7 +46,7 @@ export interface RuntimeSnapshot {
   networkCommands?: readonly string[];
 }
 
-/** Conditions that stop the node from taking some pods. kubelet: node.status.conditions */
+/** Conditions in which the node does not accept some pods. kubelet: node.status.conditions */
 export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 export interface NodePressureSnapshot {

@@ -51,11 +51,11 @@ interface Deps extends StaticPodNode {
  * Data flows one way. The watch and the clock schedule checks. A check lists the paths, then reads one revision of each
  * existing file. An update carries the objects of all these revisions.
  *
- * INVARIANTS: only changed files are read again. The first list is complete. After it, a file that is being written
- * delays no other file. A file is removed only after its name was missing for a moment in a readable folder. Otherwise
- * its last objects stay. A file that was not checked counts as unchanged. After the first list, errors of a file or
- * path are reported only once they have lasted a moment, and `settle` waits for that. A path on a hung file system
- * counts as away. It delays the others once, for five seconds.
+ * INVARIANTS: only changed files are read again. The first list is complete. After that, a file that is being written
+ * does not delay other files. A file is removed only after its name was missing for a moment in a readable folder.
+ * Otherwise its last objects stay. A file that was not checked counts as unchanged. After the first list, errors of a
+ * file or path are reported only once they have lasted a moment, and `settle` waits for that. A path on a hung file
+ * system counts as away. It delays the others once, for five seconds.
  */
 export class FileSource implements PodSource {
   readonly source: 'file' | 'applied';
@@ -365,7 +365,7 @@ const inWriting = (file: string): ManifestProblem => ({
 class LastingErrors {
   /** By origin, the time from which its errors are reported; monotonic. */
   private readonly reportedFromMs = new Map<string, number>();
-  /** When the next held errors are to be reported; monotonic. Infinity if none are held. */
+  /** When the next held-back errors are due; monotonic. Infinity if none are held. */
   dueMs = Infinity;
 
   /** Returns the problems to report now: all except errors of origins that have had errors for less than `afterMs`. */

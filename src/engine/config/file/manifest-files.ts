@@ -56,8 +56,8 @@ const unread: ManifestFile = {
 };
 
 /**
- * The existing manifest files and their declared objects. While a file is bad, its whole last good revision stays in
- * use. If a file was never good, its good objects are used.
+ * The existing manifest files and their declared objects. If a file is bad, its whole last good revision stays in use.
+ * If it was never good, its good objects are used.
  *
  * INVARIANTS: if several files declare one object, the first of them owns it, even after a restart. Nothing on disk is
  * overwritten before `save`.

@@ -9,7 +9,7 @@ import type { ManifestProblem } from '../../view/events.ts';
 import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
 import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
 
-/** The files of a removed folder are removed after this time, because another folder may replace it. */
+/** The files of a removed folder are removed after this time, because a new folder may replace it. */
 const folderGoneMs = 1000;
 /** Files missing in a recreated folder are removed after this time, because it may be filled file by file. */
 const folderFilledMs = 5000;
@@ -26,7 +26,7 @@ interface Place {
   /** The links in the folder. */
   links: readonly string[];
   problems: readonly ManifestProblem[];
-  /** Set if the path exists. */
+  /** Where the path leads. Set if it exists. */
   location?: Location;
   /** True if nothing is mounted at its mount point. */
   isUnmounted?: boolean;

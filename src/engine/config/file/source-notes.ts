@@ -1,9 +1,9 @@
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 
-/** State that the file source saves for its next run, besides the manifests. */
+/** State that the file source saves for its next run, in addition to the manifests. */
 export interface SourceNotes {
-  /** By manifest path: its mount point, unless that was the root. */
+  /** By manifest path: its mount point, except the root. */
   mountPoints: Map<string, string>;
   /** By key of each object that several files declare: their paths, the owner first. */
   contested: Map<string, readonly string[]>;

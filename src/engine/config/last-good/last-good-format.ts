@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import { isSourceName, type SourceName } from '../../../api/values/config-annotations.ts';
 
-/** The longest saved manifest, with its metadata and signature. */
+/** Longest saved manifest, including its metadata and signature. */
 export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;
 
 /** The last good revision of a manifest. */
@@ -12,7 +12,7 @@ export interface LastGood {
   where: string;
   /** The unchanged bytes. */
   body: Uint8Array;
-  /** Time of the first read of these bytes; milliseconds since the epoch. */
+  /** When these bytes were first read; milliseconds since the epoch. */
   savedAt: number;
   /** Set if the body was fetched from a URL. */
   fetched?: Fetched;

@@ -31,14 +31,14 @@ type Wanted = LastGood | undefined;
  * `<root-dir>/manifests-last-good/`, readable only by its owner.
  *
  * INVARIANTS: file names contain hashes of origin and content, so unchanged manifests are neither read nor written. A
- * new file is complete before the old one is removed. A full or read-only disk is logged once and delays no caller. A
- * failed write is repeated with the next change and at `retry`. A folder that cannot be listed is listed again at its
- * next use. Until then none of its files are removed. A manifest that is too large to be read again is not written. The
- * revision before it stays, and other manifests are written.
+ * new file is complete before the old one is removed. A full or read-only disk is logged once and does not delay
+ * callers. A failed write is retried with the next change and by `retry`. A folder that cannot be listed is listed
+ * again when it is next used; until then none of its files are removed. A manifest that is too large to read again is
+ * not written: its earlier revision stays, and other manifests are still written.
  */
 export class LastGoodManifests {
   private readonly folder: string;
-  /** Names of files by key; read from the disk at the first use. */
+  /** File names by key; read from disk on first use. */
   private names: Promise<Map<string, string[]>> | undefined;
   /** Names of damaged files. */
   private readonly spoiled = new Set<string>();
@@ -119,7 +119,7 @@ export class LastGoodManifests {
     await syncFolder(this.folder);
   }
 
-  /** Repeats failed writes. Never rejects. */
+  /** Retries failed writes. Never rejects. */
   retry(): Promise<void> {
     if (this.wanted.size + this.retained.size === 0) return Promise.resolve();
     this.writing ??= this.write();
@@ -250,7 +250,7 @@ export function lastGoodFolder(rootDir: string): string {
 
 const keyOf = (source: SourceName, where: string): string => `${source}-${hashOf(where)}`;
 
-/** Hash of everything except `savedAt`, so that reading the same manifest again changes nothing. */
+/** Returns the hash of everything except `savedAt`, so that reading the same manifest again changes nothing. */
 const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entry, savedAt: 0 }));
 
 const hashOf = (content: string | Uint8Array): string => sha256(content).slice(0, 32);

@@ -24,7 +24,7 @@ export class OriginFailure extends Error {
   }
 }
 
-/** The error itself if it is an OriginFailure. Any other error means that there was no answer. */
+/** Returns the error itself if it is an OriginFailure. Any other error counts as no answer. */
 export function asOriginFailure(error: unknown): OriginFailure {
   if (error instanceof OriginFailure) return error;
   const hint = 'The request is repeated automatically.';

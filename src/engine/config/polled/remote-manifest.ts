@@ -59,7 +59,7 @@ interface Seen extends KnownBody {
  * once. The query and the credentials are never shown.
  */
 export class RemoteManifest {
-  /** The origin as it is shown. */
+  /** The origin, in the form that is shown. */
   readonly where: string;
   /** Undefined before the first good manifest. */
   declared: Declared | undefined;
@@ -68,7 +68,7 @@ export class RemoteManifest {
   private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last run is not used. */
   private unusable: ManifestProblem[] = [];
-  /** A warning if the time of the last signature is not on the disk. */
+  /** A warning, if the time of the last signature could not be saved. */
   private unsaved: ManifestProblem[] = [];
 
   constructor(private readonly options: RemoteManifestOptions) {
