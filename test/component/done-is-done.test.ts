@@ -302,6 +302,35 @@ describe('a node that runs short of disk space', () => {
   });
 });
 
+test('a restart of all containers waits for a disk that can record that the done ones run again', async () => {
+  const world = await World.make();
+  world.runtime.addImage('app:1');
+  await mkdir(world.rootDir);
+  await mountSmallDisk(world.rootDir, 512);
+  world.runtime.script('init', { exitAfterMs: 10 });
+  const rule = { action: 'RestartAllContainers', exitCodes: { operator: 'In' as const, values: [42] } };
+  const engine = await boot(
+    world,
+    makeStaticPod('web', {
+      spec: {
+        initContainers: [container('init')],
+        containers: [{ ...container('main'), restartPolicy: 'Never', restartPolicyRules: [rule] }],
+      },
+    }),
+  );
+  await world.until(() => engine.isReady('web-edge1'));
+  const ballast = await fillDisk(world.rootDir);
+  world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 42);
+  await world.pass(61_000);
+  const whileFull = await world.inventory();
+  await rm(ballast);
+  await world.until(() => engine.isReady('web-edge1'));
+  expect({ whileFull, starts: startsOf(world) }).toEqual({
+    whileFull: ['web-edge1#0 SANDBOX_READY', 'web-edge1/init#0 CONTAINER_EXITED', 'web-edge1/main#0 CONTAINER_EXITED'],
+    starts: { init: 2, main: 2 },
+  });
+});
+
 test('a dead container stays in the runtime while a full disk cannot take how it ended', async () => {
   const world = await World.make();
   world.runtime.addImage('app:1');

@@ -16,6 +16,7 @@ import type { PodChange } from '../in-place/compute-pod-change.ts';
 import type { KuberuntimeManager } from '../kuberuntime/kuberuntime-manager.ts';
 import { podToStop } from '../kuberuntime/pod-to-stop.ts';
 import type { SyncedResize } from '../kuberuntime/resize-pod.ts';
+import { areAllContainersRestarting } from '../kuberuntime/actions/restart-all-containers.ts';
 import type { PodStatuses } from '../status/pod-statuses.ts';
 import type { PodSyncer } from '../pod-workers/pod-worker.ts';
 import { NetworkNotReadyError, SyncPodError, throwOnFailure } from '../pod-workers/sync-pod-error.ts';
@@ -141,6 +142,8 @@ export class KubeletPodSyncer implements PodSyncer {
     const unfinishedHooks = statuses.unfinishedHooks(uid);
     const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic, removedContainers, unfinishedHooks };
     const sync = { pod: effective, podStatus, probes, volumes, recorder, signal, resize, ...asked };
+    // Otherwise a kill after the removal of a done container would leave the record that it does not run again.
+    if (areAllContainersRestarting(effective, podStatus)) await statuses.saveDone(pod, found);
     const results = await kuberuntime.syncPod(sync);
     reasonCache.update(uid, results);
     if (removedContainers.length > 0)
