@@ -7,7 +7,7 @@ const names = Object.keys({ ...stageMeasures, ...ownMeasures });
 const page = readFileSync(new URL('../../docs/internals/performance.md', import.meta.url), 'utf8');
 
 test('docs/internals/performance.md names every measure', () => {
-  const [, line = ''] = /`--only` takes ([^.]*)\./.exec(page) ?? [];
+  const [, line = ''] = /`--only` accepts ([^.]*)\./.exec(page) ?? [];
   expect([...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(names);
 });
 
