@@ -179,7 +179,7 @@ function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): strin
   return [];
 }
 
-/** Returns the folder with most of the known plugins, or the first folder if none has any. */
+/** Returns the folder that contains most of the known plugins, or the first folder if all lack them. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
   const known = [...neededPlugins, ...optionalPlugins];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;

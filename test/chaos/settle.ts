@@ -60,7 +60,7 @@ export async function settle({ agent, desired, crashed, removedDead, stopped }: 
 }
 
 /**
- * One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that.
+ * A shim whose start was cut off exits some seconds after its sandbox is removed. There is no event for that.
  */
 async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
   const deadline = performance.now() + 120_000;

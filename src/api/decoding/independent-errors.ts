@@ -1,8 +1,8 @@
 import type { FieldError } from '../values/field-errors.ts';
 
 /**
- * Leaves out broken rules that may only result from fields that could not be decoded, and so would mislead: rules about
- * such a field, and rules about other fields that compare them with one.
+ * Leaves out errors that may only result from fields that could not be decoded: errors of those fields, and of fields
+ * that are compared with them. They would mislead.
  */
 export function independentErrors(errors: readonly FieldError[], brokenFields: readonly string[]): FieldError[] {
   const causes = brokenFields.map(causeOf);

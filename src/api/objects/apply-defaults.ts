@@ -55,8 +55,9 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
 }
 
 /**
- * A pod with pod-level resources gets the huge pages of its containers as limits. With limits it gets requests: those
- * of its containers, else its limits. kubelet: defaults.go defaultHugePagePodLimits, defaultPodRequests
+ * In a pod with pod-level resources, a missing limit of huge pages is the sum of its containers. A missing request is
+ * the sum of its containers' requests, or else the pod's limit. kubelet: defaults.go defaultHugePagePodLimits,
+ * defaultPodRequests
  */
 function setPodLevelResources(spec: core.PodSpec): void {
   if (!hasPodLevelResources(spec)) return;
