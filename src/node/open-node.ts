@@ -32,9 +32,12 @@ import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
+import { readHostNetwork } from './detect-node-ips.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { recordNodePaths } from './last-node-paths.ts';
 import { recordRuntime } from './last-runtime.ts';
+import { monitorNetwork } from './network-monitor.ts';
+import { NodeAddresses } from './node-addresses.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
@@ -90,7 +93,14 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   ]);
   await checkNodeFitness(options, machine, logger, mountInfo);
   request.metrics.counts.set('kubelet_cgroup_version', machine.cgroupVersion);
-  const node = nodeConfig(options, machine, cgroupDriver);
+  const addresses = new NodeAddresses({
+    given: options.nodeIPs,
+    readNetwork: readHostNetwork,
+    monitor: monitorNetwork,
+    clock: systemClock,
+    logger: logger.child({ component: 'node-addresses' }),
+  });
+  const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current });
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
     runtime: runtime.withPauseImage(connection.runtime),
@@ -99,6 +109,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     eventStreams: connection.eventStreams,
     sources: sources(node),
     node,
+    followNodeIPs: (onChange, stopped) => addresses.follow(onChange, stopped),
     logind,
     cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,

@@ -571,7 +571,7 @@ const rows: Row[] = [
       then: (world, engine) => world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff'),
     },
     'probe',
-    'its liveness probe has it killed: nothing listens on port 1',
+    'its liveness probe has it killed: nothing listens on port 1 of 127.0.0.1',
     'Correct the port of the probe.',
   ],
   [

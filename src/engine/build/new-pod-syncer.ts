@@ -53,6 +53,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     emit,
     clock,
     wallClock,
+    nodeIPs: node.nodeIPs,
     random: base.random,
   });
   const store = contentStore(runtime);
@@ -123,7 +124,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     clock,
     wallClock,
     runtimeName: () => runtimeState.name,
-    nodeIPFamily: ipFamilyOf(node.nodeIPs),
+    nodeIPFamily: () => ipFamilyOf(node.nodeIPs()),
     supportsRecursiveReadOnly,
   });
   const syncer = new KubeletPodSyncer({

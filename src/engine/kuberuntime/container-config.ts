@@ -67,9 +67,15 @@ async function makeConfig(
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
   const targetContainerID = targetID(pod, container, podStatus);
-  const { nodeIPs, allocatable } = node;
+  const { allocatable } = node;
   const envFiles = await readEnvFiles(container, volumes);
-  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects, envFiles });
+  const own = makeEnvironment(pod, container, {
+    podIPs,
+    nodeIPs: node.nodeIPs(),
+    allocatable,
+    configObjects,
+    envFiles,
+  });
   const envs = [...(devices?.envs ?? []), ...own];
   const request = {
     pod,

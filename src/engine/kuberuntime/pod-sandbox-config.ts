@@ -34,7 +34,7 @@ export async function podSandboxConfig(
     clusterDNS: node.clusterDNS,
     clusterDomain: node.clusterDomain,
     hostResolvConf: hostNetwork ? resolvers?.host : resolvers?.ownNetwork,
-    nodeIPs: node.nodeIPs,
+    nodeIPs: node.nodeIPs(),
   });
   if (!hostNetwork && resolvers !== undefined && leadsNowhere(dns)) {
     const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which is unreachable from the network of this pod`;

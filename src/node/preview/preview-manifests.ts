@@ -10,6 +10,8 @@ import { readMachine } from '../../engine/container-manager/machine.ts';
 import { UserError } from '../../errors.ts';
 import type { Connect } from '../runtime-connection.ts';
 import { withRuntime } from '../with-runtime.ts';
+import { readHostNetwork } from '../detect-node-ips.ts';
+import { computeNodeIPs } from '../node-addresses.ts';
 import { nodeCgroupDriver } from '../node-cgroup-driver.ts';
 import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../options/node-options.ts';
@@ -22,7 +24,8 @@ export async function previewManifests(
   connect: Connect,
 ): Promise<object[]> {
   const machine = await readMachine(existing(options.rootDir));
-  const node = nodeConfig(options, machine, await cgroupDriver(options, connect));
+  const { ips } = computeNodeIPs(options.nodeIPs, readHostNetwork(), []);
+  const node = nodeConfig(options, machine, { cgroupDriver: await cgroupDriver(options, connect), nodeIPs: () => ips });
   const objects = new ConfigObjects();
   objects.replace('manifests', configObjects.map(withoutSecrets));
   const previews = await Promise.all(

@@ -94,7 +94,7 @@ function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Contai
 }
 
 function createContainer(pod: Pod, container: Container, { node, configObjects }: PreviewDeps): object {
-  const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
+  const { allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
   const podDirs = new PodDirs({ rootDir });
   const imageVolumes = node.featureGates.ImageVolume;
   const claims = new VolumeClaims({
@@ -115,7 +115,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
   const podIPs = podIPsOf(pod, node);
   const envs = makeEnvironment(pod, container, {
     podIPs,
-    nodeIPs,
+    nodeIPs: node.nodeIPs(),
     allocatable,
     configObjects,
     envFiles: assumedEnvFiles(container),
@@ -186,7 +186,7 @@ function withoutUserCheck(pod: Pod, container: Container): { pod: Pod; container
 }
 
 function podIPsOf({ spec }: Pod, { nodeIPs }: NodeConfig): readonly string[] {
-  return spec.hostNetwork === true ? nodeIPs : ['<pod IP>'];
+  return spec.hostNetwork === true ? nodeIPs() : ['<pod IP>'];
 }
 
 async function files(
