@@ -66,7 +66,7 @@ async function containerConfigs(
     container,
     podIPs: [],
     envs: [],
-    recursiveReadOnly: { isEnabled: true, isSupported: false },
+    supportsRecursiveReadOnly: false,
     volumes: new Map<string, never>(),
     podDir,
     clusterDomain: '',

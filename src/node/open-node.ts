@@ -13,6 +13,7 @@ import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
 import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
+import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { readFilesystemSize } from '../engine/host/filesystem-size.ts';
@@ -38,7 +39,6 @@ import { recordNodePaths } from './last-node-paths.ts';
 import { recordRuntime } from './last-runtime.ts';
 import { monitorNetwork } from './network-monitor.ts';
 import { NodeAddresses } from './node-addresses.ts';
-import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
@@ -154,7 +154,7 @@ async function openCgroups(
   runtime: RuntimeService,
   { mounts, logger, signal }: { mounts: CgroupMounts; logger: Logger; signal: AbortSignal },
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
-  const cgroupDriver = await retryWhileUnavailable(() => nodeCgroupDriver(options, runtime), {
+  const cgroupDriver = await retryWhileUnavailable(() => readCgroupDriver(runtime, options.cgroupDriver), {
     clock: systemClock,
     signal,
   });

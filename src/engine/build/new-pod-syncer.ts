@@ -98,9 +98,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     nodeClasses: configObjects,
     podRemover: earlier.podRemover,
     podCgroups: containerManager.podResize,
-    userNamespaces: node.featureGates.UserNamespacesSupport
-      ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
-      : undefined,
+    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces }),
     node,
     supportsRecursiveReadOnly,
     restartCounts: earlier.histories,

@@ -83,10 +83,7 @@ async function makeConfig(
     podIPs,
     envs,
     volumes,
-    recursiveReadOnly: {
-      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
-      isSupported: supportsRecursiveReadOnly(),
-    },
+    supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
