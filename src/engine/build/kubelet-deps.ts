@@ -43,8 +43,8 @@ export interface KubeletDeps {
   sources: readonly PodSource[];
   node: NodeConfig;
   /**
-   * Calls back with the earlier addresses after each change of `node.nodeIPs`, until the signal is aborted. Undefined if
-   * they do not change.
+   * Calls back with the earlier addresses after each change of `node.nodeIPs`, until the signal is aborted. Undefined
+   * if they do not change.
    */
   followNodeIPs?: (onChange: (before: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   cgroups: CgroupManager;

@@ -275,8 +275,9 @@ async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
 }
 
 /**
- * The addresses of the node by `--node-ip`; none if they are detected. Ignores an invalid address with a warning. Throws
- * a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go ParseNodeIPArgument
+ * The addresses of the node by `--node-ip`; none if they are detected. Ignores an invalid address with a warning.
+ * Throws a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go
+ * ParseNodeIPArgument
  */
 function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: ManifestProblem[] } {
   const all = words.map((word) => ({ word, ip: canonicalIP(word.trim()) }));
