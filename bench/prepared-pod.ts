@@ -66,7 +66,7 @@ async function containerConfigs(
     container,
     podIPs: [],
     envs: [],
-    supportsRecursiveReadOnly: false,
+    recursiveReadOnly: { isEnabled: true, isSupported: false },
     volumes: new Map<string, never>(),
     podDir,
     clusterDomain: '',
@@ -92,6 +92,5 @@ export async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
   const options = await nodeOptions(command.opts<NodeFlags>(), []);
-  const cgroupDriver = await readCgroupDriver(stage.runtime, options.cgroupDriver);
-  return nodeConfig(options, await readMachine(rootDir), { cgroupDriver, nodeIPs: () => ['127.0.0.1'] });
+  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime, options.cgroupDriver));
 }

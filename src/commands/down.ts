@@ -23,6 +23,7 @@ interface DownFlags extends ConfigurationFiles {
   containerRuntimeEndpoint?: string;
   all: boolean;
   volumes: boolean;
+  keepDamagedStore: boolean;
 }
 
 export function register(program: Command, deps: CommandDeps): void {
@@ -30,6 +31,11 @@ export function register(program: Command, deps: CommandDeps): void {
     .description('Stop kubelet-ts, and stop and remove its pods')
     .option('--all', 'stop the managed containerd too', false)
     .option('--volumes', 'delete the data of all PersistentVolumeClaims too', false)
+    .option(
+      '--keep-damaged-store',
+      'fail if the store of the managed containerd is damaged, instead of replacing it',
+      false,
+    )
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
       const guard = outputGuard(process.env);
@@ -83,6 +89,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     podLogsDir: pathOf('podLogsDir'),
     cgroupRoot: pathOf('cgroupRoot') || '/',
     deletesClaims: flags.volumes,
+    keepsStore: flags.keepDamagedStore,
     logger,
     onFound: (pods: string[]): void => {
       for (const pod of pods) remaining.add(pod);

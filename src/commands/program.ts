@@ -51,6 +51,10 @@ const commands: Record<string, CommandEntry> = {
   history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
   images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
+  'repair-store': {
+    summary: 'Replace a damaged store of the managed containerd',
+    load: () => import('./repair-store.ts'),
+  },
   doctor: { summary: 'Check this machine and suggest fixes', load: () => import('./doctor.ts') },
   version: { summary: 'Show the versions of client, agent and runtime', load: () => import('./version.ts') },
   'support-bundle': {

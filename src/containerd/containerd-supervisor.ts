@@ -4,6 +4,7 @@ import type { Logger } from '../logger.ts';
 import type { ProcessIdentity } from '../process/process-identity.ts';
 import { type ContainerdEnd, type ContainerdExit, describeExit, lastLogLine } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
+import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.ts';
 
 /**
  * INVARIANTS:
@@ -31,8 +32,14 @@ export interface ContainerdSupervisorDeps {
   /** Prepares a launch. Called for each launch, because a package upgrade may have installed another release. */
   readonly prepare: () => Promise<PreparedLaunch>;
   readonly events: SupervisionEvents;
+  readonly rootDir: string;
   /** Hint for the user if containerd does not start. */
   readonly hint: string;
+  /**
+   * Called if containerd does not start because its store is damaged, while none is started. Returns true if it set the
+   * store aside, so that containerd is worth another start.
+   */
+  readonly onDamagedStore: (error: DamagedStoreError) => Promise<boolean>;
 }
 
 export interface PreparedLaunch {
@@ -56,6 +63,8 @@ const adoptTimeoutMs = 20_000;
 const terminateTimeoutMs = 10_000;
 /** Milliseconds. Polled, because nothing reports the exit of a process that is not our child. */
 const exitPollMs = 10;
+/** Enough for the trace of a crash, which begins with the line that tells why. */
+const maxProblemLines = 500;
 
 /** Finds or starts a containerd and keeps it running until it is released or stopped. `start` may be called once. */
 export class ContainerdSupervisor {
@@ -99,17 +108,54 @@ export class ContainerdSupervisor {
     const process = await this.deps.host.find();
     if (process !== undefined) await this.terminate(process);
     this.process = undefined;
-    await this.deps.host.removeTraces();
+    // They do no harm. On a read-only disk they stay.
+    await this.deps.host.removeTraces().catch((error: unknown) => {
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Removing the sockets of containerd failed');
+    });
     return process !== undefined;
   }
 
-  private async bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {
-    for (;;) {
+  /** Stops containerd, runs `work` while none runs, and starts it again. */
+  async renew(signal: AbortSignal, work: () => Promise<void>): Promise<SupervisedContainerd> {
+    await this.halt(signal, work);
+    return this.bringUp(AbortSignal.any([signal, this.released]));
+  }
+
+  /** Stops containerd and runs `work` while none runs. Only a supervisor in another process starts it again. */
+  async halt(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    this.unwatch();
+    // Its exit is ours, so nothing restarts it.
+    this.process = undefined;
+    do {
+      signal.throwIfAborted();
       const process = await this.deps.host.find();
-      const up = process === undefined ? await this.launch(signal) : await this.adopt(process, signal);
-      // Another process stopped or started a containerd in the meantime, so there may be a different one to find.
-      if (up !== undefined) return up;
+      if (process !== undefined) await this.terminate(process);
+      // The other supervisor may have started it again.
+    } while (!(await this.deps.host.whileNoneRuns(work)));
+  }
+
+  private async bringUp(signal: AbortSignal): Promise<SupervisedContainerd> {
+    for (let isRepaired = false; ;) {
+      try {
+        const process = await this.deps.host.find();
+        const up = process === undefined ? await this.launch(signal) : await this.adopt(process, signal);
+        // Another process stopped or started a containerd in the meantime, so there may be a different one to find.
+        if (up !== undefined) return up;
+      } catch (error) {
+        if (isRepaired || !(error instanceof DamagedStoreError)) throw error;
+        isRepaired = await this.isSetAside(error);
+        if (!isRepaired) throw error;
+      }
     }
+  }
+
+  private async isSetAside(damage: DamagedStoreError): Promise<boolean> {
+    const { host, onDamagedStore } = this.deps;
+    let isSetAside = false;
+    await host.whileNoneRuns(async () => {
+      isSetAside = await onDamagedStore(damage);
+    });
+    return isSetAside;
   }
 
   private async adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
@@ -130,7 +176,10 @@ export class ContainerdSupervisor {
     } finally {
       decided.abort();
     }
-    await host.record(process);
+    // Only a hint: without the record, the process is found by its command line.
+    await host.record(process).catch((error: unknown) => {
+      logger.debug({ err: errorMessage(error) }, 'Recording the pid of containerd failed');
+    });
     signal.throwIfAborted();
     this.began(process);
     this.watchAdopted(process);
@@ -178,11 +227,14 @@ export class ContainerdSupervisor {
   }
 
   private async startFailure(cause: unknown): Promise<UserError> {
-    const said = (await this.deps.host.lastLines()).map((line) => `\n  ${line}`).join('');
-    return new UserError(`The managed containerd did not start: ${errorMessage(cause)}${said}`, {
-      hint: this.deps.hint,
-      cause,
-    });
+    const { host, hint, rootDir } = this.deps;
+    const problem = findStartProblem(await host.lastLines(maxProblemLines));
+    const lines = problem === undefined ? await host.lastLines() : [problem.line];
+    const said = lines.map((line) => `\n  ${line}`).join('');
+    const message = `The managed containerd did not start: ${errorMessage(cause)}${said}`;
+    if (problem === undefined) return new UserError(message, { hint, cause });
+    const options = { hint: remedyFor(problem, rootDir), cause };
+    return problem.kind === 'damaged store' ? new DamagedStoreError(message, options) : new UserError(message, options);
   }
 
   private began(process: ProcessIdentity): void {
@@ -213,9 +265,12 @@ export class ContainerdSupervisor {
     else if (!this.released.aborted) this.watchAdopted(process);
   }
 
-  private async ended({ pid }: ProcessIdentity, end: ContainerdEnd): Promise<void> {
-    const lastLines = await this.deps.host.lastLines();
-    if (!this.released.aborted) await this.recover({ pid, ...end, lastLines });
+  private async ended(process: ProcessIdentity, end: ContainerdEnd): Promise<void> {
+    if (this.process !== process) return;
+    const { pid } = process;
+    const problem = findStartProblem(await this.deps.host.lastLines(maxProblemLines));
+    const lastLines = problem === undefined ? await this.deps.host.lastLines() : [problem.line];
+    if (!this.released.aborted && this.process === process) await this.recover({ pid, ...end, lastLines });
   }
 
   private async recover(exit: ContainerdExit): Promise<void> {

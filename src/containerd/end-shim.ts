@@ -9,7 +9,7 @@ import { criNamespace } from './cri-namespace.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 
 /** Folder of the shims' bundles, below containerd's state folder, and of their work folders, below its root folder. */
-const bundles = join('io.containerd.runtime.v2.task', criNamespace);
+export const bundles = join('io.containerd.runtime.v2.task', criNamespace);
 /** Matches only a hash: the process that bound a socket chose its path, which must not lead out of the folder. */
 const shimSocketPath = /^\/run\/containerd\/s\/[\da-f]+$/;
 const deleteTimeoutMs = 10_000;

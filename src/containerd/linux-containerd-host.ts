@@ -56,8 +56,9 @@ export class LinuxContainerdHost implements ContainerdHost {
 
   async untilReady(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
     await waitUntilReady(this.paths.socket, { clock: this.clock, ...options });
-    // containerd creates the socket with mode 0660.
-    await chmod(this.paths.socket, 0o600);
+    // containerd creates the socket with mode 0660. Its folder already keeps others out, so a read-only disk is no
+    // reason to replace a containerd that answers.
+    await chmod(this.paths.socket, 0o600).catch(() => undefined);
   }
 
   record(process: ProcessIdentity): Promise<void> {
@@ -68,8 +69,17 @@ export class LinuxContainerdHost implements ContainerdHost {
     return watchConnection(this.paths.socket, onLost);
   }
 
-  lastLines(): Promise<readonly string[]> {
-    return readLastLines(this.paths.logFile, { fromByte: this.logStart }).catch(() => []);
+  lastLines(count?: number): Promise<readonly string[]> {
+    const lines = count === undefined ? {} : { lines: count };
+    return readLastLines(this.paths.logFile, { fromByte: this.logStart, ...lines }).catch(() => []);
+  }
+
+  async whileNoneRuns(work: () => Promise<void>): Promise<boolean> {
+    const done = await this.unlessOneRuns(async () => {
+      await work();
+      return true;
+    });
+    return done ?? false;
   }
 
   async removeTraces(): Promise<void> {

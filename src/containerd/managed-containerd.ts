@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { errorMessage } from '../errors.ts';
+import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { requireRoot } from '../process/needs-root.ts';
@@ -11,7 +11,13 @@ import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import { type CNISetup, confFileName, ensureCNIConfig, removeBridge, usualClaimsDir } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
-import { ContainerdSupervisor, type PreparedLaunch, type SupervisionEvents } from './containerd-supervisor.ts';
+import { findShims } from './containerd-shims.ts';
+import {
+  ContainerdSupervisor,
+  type PreparedLaunch,
+  type SupervisedContainerd,
+  type SupervisionEvents,
+} from './containerd-supervisor.ts';
 import { endShim } from './end-shim.ts';
 import { allowForwarding, disallowForwarding, type ForwardRules } from './forward-rules.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
@@ -24,7 +30,11 @@ import { orphanShimsOf } from './orphan-shims-of.ts';
 import type { OrphanShims } from './orphan-shims.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
+import { setAsideStore, type StoreSetAside } from './set-aside-store.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
+import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.ts';
+import { type PodsToStop, stopShims } from './stop-shims.ts';
+import { waitUntilReady } from './wait-until-ready.ts';
 
 export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly rootDir: string;
@@ -38,7 +48,29 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly cni?: () => Promise<CNISetup>;
   /** Moves a new containerd into its own scope, such as a systemd unit. */
   readonly place?: PlaceProcess;
+  /**
+   * Called when a damaged store was set aside, which happens if containerd does not work with it and no container runs.
+   * Without it, the store is kept and the start fails.
+   */
+  readonly onSetAside?: (store: StoreSetAside, damage: DamagedStoreError) => void;
 }
+
+interface StoreRepair {
+  readonly pods: PodsToStop;
+  /** True if an agent runs, whose supervisor starts containerd again, with the agent's settings. */
+  readonly hasAgent: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface RepairedStore {
+  readonly store: StoreSetAside;
+  /** UIDs of the pods that were stopped. */
+  readonly stopped: readonly string[];
+  readonly imported: ImportedFolder;
+}
+
+/** Milliseconds for the agent to start containerd again. */
+const readyTimeoutMs = 60_000;
 
 /** The containerd that `start` adopted or started. */
 export interface StartedContainerd {
@@ -85,7 +117,9 @@ export class ManagedContainerd {
           options.onRestart?.(process);
         },
       },
+      rootDir: options.rootDir,
       hint: `Its log is ${this.paths.logFile}, its configuration ${this.paths.configFile}.`,
+      onDamagedStore: (damage) => this.setAsideUnused(damage),
     });
     this.orphanShims = orphanShimsOf(this.endpoint, {
       end: (shim) => endShim(shim, this.paths),
@@ -107,18 +141,98 @@ export class ManagedContainerd {
       'Only root can run a managed containerd',
       'Run kubelet-ts as root, or name the socket of a runtime that you may use with --container-runtime-endpoint.',
     );
-    const { process, adopted, warnings } = await this.supervisor.start(signal);
-    try {
-      await this.images.ensurePauseImage(this.bounded(signal));
-    } catch (error) {
+    const started = await this.supervisor.start(signal);
+    const { process, adopted, warnings } = await this.withPauseImageIn(started, signal).catch((error: unknown) => {
       this.release();
       throw error;
-    }
+    });
     void this.orphanShims.follow();
     this.keepHouse();
     const unforwarded = await allowForwarding(this.forwardRules());
     const all = unforwarded === undefined ? warnings : [...warnings, unforwarded];
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: all };
+  }
+
+  /** Like `start`, for a caller that only stops pods: needs neither the pause image nor a network. */
+  async startToStop(signal: AbortSignal = new AbortController().signal): Promise<void> {
+    await this.supervisor.start(signal);
+    void this.orphanShims.follow();
+  }
+
+  /**
+   * Stops all containers without asking containerd, sets its store aside, starts it anew, and imports the archives in
+   * `<root-dir>/images`.
+   */
+  async repairStore({ pods, hasAgent, signal }: StoreRepair): Promise<RepairedStore> {
+    requireRoot('Only root can repair the store of a managed containerd', 'Run kubelet-ts as root.');
+    let result: Omit<RepairedStore, 'imported'> | undefined;
+    const work = async (): Promise<void> => {
+      const stopped = await this.stopContainers(pods);
+      result = { stopped, store: await setAsideStore(this.paths) };
+    };
+    if (hasAgent) await this.supervisor.halt(signal, work);
+    else await this.supervisor.renew(signal, work);
+    await waitUntilReady(this.paths.socket, { clock: this.clock, signal, timeoutMs: readyTimeoutMs });
+    await this.ensurePauseImage(signal);
+    const imported = await this.importImages(signal);
+    if (result === undefined) throw new Error('The store was not set aside');
+    return { ...result, imported };
+  }
+
+  /** Stops the containers of pods without asking containerd (`stopShims`). */
+  stopContainers(pods: PodsToStop): Promise<string[]> {
+    return stopShims(pods, { paths: this.paths, clock: this.clock });
+  }
+
+  private async withPauseImageIn(started: SupervisedContainerd, signal: AbortSignal): Promise<SupervisedContainerd> {
+    try {
+      await this.ensurePauseImage(signal);
+      return started;
+    } catch (error) {
+      if (!(error instanceof DamagedStoreError)) throw error;
+      // What runs goes on. Only new pods need the image, and report the error.
+      if (started.adopted && (await this.hasShims()))
+        return { ...started, warnings: [`${error.message}. ${error.hint ?? ''}`] };
+      if (!(await this.isUnused())) throw error;
+      const renewed = await this.supervisor.renew(signal, () => this.setAside(error));
+      await this.ensurePauseImage(signal);
+      return renewed;
+    }
+  }
+
+  private async ensurePauseImage(signal: AbortSignal): Promise<void> {
+    try {
+      await this.images.ensurePauseImage(this.bounded(signal));
+    } catch (cause) {
+      signal.throwIfAborted();
+      const problem = findStartProblem([errorMessage(cause)]);
+      if (problem === undefined) throw cause;
+      const message = `The managed containerd cannot store the pause image: ${problem.line}`;
+      const options = { hint: remedyFor(problem, this.options.rootDir), cause };
+      throw problem.kind === 'damaged store'
+        ? new DamagedStoreError(message, options)
+        : new UserError(message, options);
+    }
+  }
+
+  /** True if a store may be set aside: nothing runs from it, and the caller allows it. */
+  private async isUnused(): Promise<boolean> {
+    return this.options.onSetAside !== undefined && !(await this.hasShims());
+  }
+
+  private async hasShims(): Promise<boolean> {
+    return (await findShims(this.paths.socket)).length > 0;
+  }
+
+  private async setAsideUnused(damage: DamagedStoreError): Promise<boolean> {
+    if (!(await this.isUnused())) return false;
+    await this.setAside(damage);
+    return true;
+  }
+
+  private async setAside(damage: DamagedStoreError): Promise<void> {
+    const store = await setAsideStore(this.paths);
+    this.options.onSetAside?.(store, damage);
   }
 
   private forwardRules(): ForwardRules {

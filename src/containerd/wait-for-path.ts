@@ -35,6 +35,11 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
       });
     };
     let watcher: FSWatcher | undefined;
+    // Not watched if it exists, because a folder on a failing disk may not be watchable.
+    if (existsSync(path) && !signal.aborted) {
+      resolve();
+      return;
+    }
     try {
       watcher = watch(dirname(path), (_, name) => {
         if (name === null || name === basename(path)) look();

@@ -18,7 +18,6 @@ import { runSyncLoop } from './sync-loop/sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop/sync-loop-monitor.ts';
 import { programVersion } from '../process/program-version.ts';
 import { takeActivity, takeSnapshot } from './take-snapshot.ts';
-import { reasons } from './view/reasons.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type {
   EngineActivity,
@@ -32,6 +31,13 @@ import type {
 const stopTimeoutMs = 2000;
 /** How long a request waits for a runtime that has not listed its pods yet. */
 const settlePatienceMs = 5000;
+
+/** A warning about the node, as an event. */
+export interface NodeWarning {
+  /** One of reasons.ts. */
+  reason: string;
+  message: string;
+}
 
 /**
  * The engine. Runs its components until it is stopped, and reports their state. Stopping it leaves every container
@@ -50,6 +56,8 @@ export class Kubelet
   private readonly parts: KubeletParts;
   private readonly startedAt: number;
   private readonly monitor: SyncLoopMonitor;
+  /** Warnings of the node from before it ran. Undefined once it runs. */
+  private earlierWarnings: NodeWarning[] | undefined = [];
 
   constructor(private readonly deps: KubeletDeps) {
     this.startedAt = deps.clock.now();
@@ -69,6 +77,9 @@ export class Kubelet
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
     await parts.wallClockStore.load();
+    const earlierWarnings = this.earlierWarnings ?? [];
+    this.earlierWarnings = undefined;
+    for (const warning of earlierWarnings) this.recordNodeWarning(warning);
     const running: Promise<void>[] = [];
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
@@ -111,10 +122,16 @@ export class Kubelet
     }
   }
 
+  /** Records a warning event of the node. Before `run`, which has no listeners yet, it is kept until then. */
+  recordNodeWarning(warning: NodeWarning): void {
+    if (this.earlierWarnings !== undefined) this.earlierWarnings.push(warning);
+    else this.parts.events.emit({ type: 'Recorded', eventType: 'Warning', ...warning });
+  }
+
   snapshot({ brief = false } = {}): EngineSnapshot {
     const { node } = this.deps;
     const { because, ...chosen } = this.deps.endpoint;
-    const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs(), brief });
+    const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs, brief });
     return {
       version: programVersion,
       nodeName: node.nodeName,
@@ -258,23 +275,10 @@ export class Kubelet
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),
-      ...(deps.followNodeIPs === undefined
-        ? []
-        : [keep('node addresses', { run: (signal) => this.followNodeIPs(signal) })]),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       ...(parts.pluginManager === undefined ? [] : [keep('plugin manager', parts.pluginManager)]),
       this.work(stopped),
     ];
-  }
-
-  /** Records changes of the node's addresses. The names of Services lead to the new ones. */
-  private async followNodeIPs(stopped: AbortSignal): Promise<void> {
-    const { deps, parts } = this;
-    await deps.followNodeIPs?.((before) => {
-      const message = `The address of the node changed from ${before.join(', ')} to ${deps.node.nodeIPs().join(', ')}`;
-      parts.events.emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAddressChanged, message });
-      parts.serviceNames.update();
-    }, stopped);
   }
 
   /**

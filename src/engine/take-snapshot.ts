@@ -17,17 +17,21 @@ export function takeSnapshot(
   parts: KubeletParts,
   options: SnapshotOptions,
 ): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'pods'> & {
-  runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError' | 'networkCommands'>;
+  runtime: Pick<
+    EngineSnapshot['runtime'],
+    'name' | 'version' | 'error' | 'networkError' | 'networkCommands' | 'readOnlyDisk'
+  >;
 } {
   const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
   const error = runtimeState.waitsBecause();
-  const { networkError, networkCommands, name, version } = runtimeState;
+  const { networkError, networkCommands, readOnlyDisk, name, version } = runtimeState;
   return {
     runtime: {
       name,
       version,
       ...(error === undefined ? {} : { error: outgoing.text(error) }),
+      ...(readOnlyDisk !== undefined && { readOnlyDisk }),
       ...(networkError === undefined ? {} : { networkError: outgoing.text(networkError) }),
       ...(networkCommands.length > 0 && { networkCommands }),
     },

@@ -13,11 +13,11 @@ import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
 import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
-import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { readFilesystemSize } from '../engine/host/filesystem-size.ts';
 import { readMountInfo } from '../engine/host/mount-info.ts';
+import { findReadOnlyMount } from '../files/read-only-mount.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import type { KubeletDeps } from '../engine/build/kubelet-deps.ts';
@@ -33,12 +33,11 @@ import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
-import { readHostNetwork } from './detect-node-ips.ts';
 import { importImages, type OnStarting } from './import-images.ts';
+import { reasons } from '../engine/view/reasons.ts';
 import { recordNodePaths } from './last-node-paths.ts';
 import { recordRuntime } from './last-runtime.ts';
-import { monitorNetwork } from './network-monitor.ts';
-import { NodeAddresses } from './node-addresses.ts';
+import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
@@ -46,6 +45,7 @@ import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
+import { reportSetAside } from './repair-store.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 import { cgroupFiles } from '../engine/container-manager/cgroup-files.ts';
 import { NodeProcesses, type ProcessSettings } from '../engine/container-manager/node-processes.ts';
@@ -79,7 +79,11 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   const { options, sources, logger, faults, signal } = request;
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
-  const runtime = await openNodeRuntime(request, onWaiting);
+  const early: string[] = [];
+  let warnOfStore = (sentence: string): void => void early.push(sentence);
+  const runtime = await openNodeRuntime(request, onWaiting, (sentence) => {
+    warnOfStore(sentence);
+  });
   const { connection } = runtime;
   // Cgroup hierarchies do not change. With many containers the kernel takes several ms to list the mounts.
   const mountInfo = await readMountInfo();
@@ -93,14 +97,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   ]);
   await checkNodeFitness(options, machine, logger, mountInfo);
   request.metrics.counts.set('kubelet_cgroup_version', machine.cgroupVersion);
-  const addresses = new NodeAddresses({
-    given: options.nodeIPs,
-    readNetwork: readHostNetwork,
-    monitor: monitorNetwork,
-    clock: systemClock,
-    logger: logger.child({ component: 'node-addresses' }),
-  });
-  const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current });
+  const node = nodeConfig(options, machine, cgroupDriver);
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
     runtime: runtime.withPauseImage(connection.runtime),
@@ -109,7 +106,6 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     eventStreams: connection.eventStreams,
     sources: sources(node),
     node,
-    followNodeIPs: (onChange, stopped) => addresses.follow(onChange, stopped),
     logind,
     cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,
@@ -126,6 +122,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     newStats,
     deviceOf: async (path) => (await stat(path, { bigint: true })).dev,
     readFilesystem: readFilesystemSize,
+    findReadOnlyDisk: async () => findReadOnlyMount(options.rootDir, await readMountInfo()),
     readTerminationMessage,
     checkHealth: async (check) => {
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');
@@ -137,6 +134,10 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     random: Math.random,
     logger,
   });
+  warnOfStore = (message) => {
+    kubelet.recordNodeWarning({ reason: reasons.storeReplaced, message });
+  };
+  early.forEach(warnOfStore);
   const releaseProcesses = maintainProcesses(options, { runtimePID: runtime.pid, mounts, faults, logger });
   return {
     kubelet,
@@ -154,7 +155,7 @@ async function openCgroups(
   runtime: RuntimeService,
   { mounts, logger, signal }: { mounts: CgroupMounts; logger: Logger; signal: AbortSignal },
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
-  const cgroupDriver = await retryWhileUnavailable(() => readCgroupDriver(runtime, options.cgroupDriver), {
+  const cgroupDriver = await retryWhileUnavailable(() => nodeCgroupDriver(options, runtime), {
     clock: systemClock,
     signal,
   });
@@ -223,6 +224,7 @@ interface NodeRuntime {
 async function openNodeRuntime(
   request: NodeRequest,
   onWaiting: RuntimeWait['onWaiting'] | undefined,
+  onStoreReplaced: (sentence: string) => void,
 ): Promise<NodeRuntime> {
   const { options, logger, signal } = request;
   const endpoint = await findRuntimeEndpoint({
@@ -238,7 +240,9 @@ async function openNodeRuntime(
       'Recording the runtime failed; once this agent has stopped, name the runtime in commands',
     );
   });
-  const started = endpoint.managed ? await startManaged(request) : await shareRuntime(endpoint.endpoint, request);
+  const started = endpoint.managed
+    ? await startManaged(request, onStoreReplaced)
+    : await shareRuntime(endpoint.endpoint, request);
   const { rootDir } = options;
   const connection = await openOwnRuntime(
     endpoint.endpoint,
@@ -311,7 +315,10 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
 /** A containerd that has not answered after this many milliseconds is a slow step of the start. */
 const slowStartMs = 3000;
 
-async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
+async function startManaged(
+  { options, logger, signal, onStarting }: NodeRequest,
+  onStoreReplaced: (sentence: string) => void,
+): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const rootDir = options.runtimeRootDir;
   const managed = new ManagedContainerd({
@@ -320,6 +327,7 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
     logger,
     place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
     systemdCgroup: options.cgroupDriver === 'systemd',
+    ...(!options.keepDamagedStore && { onSetAside: reportSetAside(logger, onStoreReplaced) }),
   });
   const starting = managed.start(signal);
   let doing: string | undefined = 'its containerd does not answer yet';

@@ -1,4 +1,5 @@
 import { podKey } from '../api/values/pod-names.ts';
+import { findShims } from '../containerd/containerd-shims.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
 import { openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
@@ -13,11 +14,15 @@ const deadlineMs = 10_000;
  * because agents of other root-dirs may use it. Empty if it does not answer.
  */
 export async function podsOfOthers(rootDir: string): Promise<string[]> {
-  const channel = openChannel(managedPaths(rootDir).endpoint);
+  const { endpoint, socket } = managedPaths(rootDir);
+  const channel = openChannel(endpoint);
   try {
     const filter = { state: { state: 'SANDBOX_READY' as const } };
     const { items } = await grpcRuntimeService(channel).listPodSandbox({ filter }, { deadlineMs });
-    return items.flatMap(({ metadata }) => (metadata === undefined ? [] : podKey(metadata))).sort();
+    // On a read-only disk, containerd cannot record that a sandbox ended.
+    const running = new Set((await findShims(socket)).map(({ id }) => id));
+    const live = items.filter(({ id }) => running.has(id));
+    return live.flatMap(({ metadata }) => (metadata === undefined ? [] : podKey(metadata))).sort();
   } catch {
     // Nothing runs in it, or what runs there cannot be reached.
     return [];

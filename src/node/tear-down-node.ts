@@ -1,5 +1,8 @@
 import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import { managedPaths } from '../containerd/managed-paths.ts';
+import { DamagedStoreError } from '../containerd/start-problem.ts';
+import { stopShims } from '../containerd/stop-shims.ts';
 import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { type CgroupDriver, cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
@@ -22,12 +25,14 @@ import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { removeTree } from '../engine/host/remove-tree.ts';
-import { errorMessage } from '../errors.ts';
+import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { EndpointName } from '../containerd/runtime-endpoint.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { lastRuntime } from './last-runtime.ts';
 import { moveToOwnScope } from './own-scope.ts';
+import { podsToStop } from './pods-to-stop.ts';
+import { reportSetAside } from './repair-store.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
@@ -47,6 +52,8 @@ interface TearDownOptions {
   cgroupRoot: string;
   /** True to delete the data of all claims, unless a pod that may use them could not be removed. */
   deletesClaims: boolean;
+  /** True to fail if the store of the managed containerd is damaged, instead of setting it aside. */
+  keepsStore?: boolean;
   logger: Logger;
   /** Called once with the pods to remove, as `namespace/name`. */
   onFound?: (pods: string[]) => void;
@@ -176,7 +183,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
     flagName: options.runtimeNamedBy,
     ofAgent: options.runtimeOfAgent ?? (await lastRuntime(rootDir)),
   });
-  const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;
+  const containerd = managed ? await startContainerd(options) : undefined;
   const done = new AbortController();
   const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
   const { runtime, foreignPods } = connection;
@@ -198,7 +205,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       clock: systemClock,
     });
     await removeDeadLogs({ options, uids, isForeign });
-    return { failures, isForeign };
+    return { failures: managed ? await stopFailed(options, failures) : failures, isForeign };
   } finally {
     done.abort();
     connection.close();
@@ -231,16 +238,45 @@ async function removeDeadLogs({ options, uids, isForeign }: LogOwners): Promise<
 }
 
 /**
- * Adopts the running containerd or starts one, because pods keep running without it and only a containerd can stop
- * them.
+ * Adopts the running containerd or starts one, because pods keep running without it and only a containerd can remove
+ * them. If none comes up, stops the pods without it, and tries once more if their store is damaged: with nothing left
+ * running, it may be set aside.
  */
-async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
-  const containerd = new ManagedContainerd({
-    rootDir,
-    clock: systemClock,
-    logger,
-    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
-  });
-  await containerd.start();
-  return containerd;
+async function startContainerd(options: TearDownOptions): Promise<ManagedContainerd> {
+  const { runtimeRootDir, logger } = options;
+  const open = async (): Promise<ManagedContainerd> => {
+    const containerd = new ManagedContainerd({
+      rootDir: runtimeRootDir,
+      clock: systemClock,
+      logger,
+      place: (process) => moveToOwnScope(process, { rootDir: runtimeRootDir, clock: systemClock, logger }),
+      ...(options.keepsStore !== true && { onSetAside: reportSetAside(logger) }),
+    });
+    await containerd.startToStop();
+    return containerd;
+  };
+  try {
+    return await open();
+  } catch (error) {
+    const stopped = await stopWithoutContainerd(options);
+    if (stopped.length === 0) throw error;
+    if (error instanceof DamagedStoreError && options.keepsStore !== true) return open();
+    const pods = stopped.length === 1 ? '1 pod are' : `${stopped.length} pods are`;
+    const message = `The containers of ${pods} stopped, but only containerd can remove them. ${errorMessage(error)}`;
+    throw new UserError(message, { ...(error instanceof UserError && { hint: error.hint ?? '' }), cause: error });
+  }
+}
+
+/** Resolves to the UIDs of the pods that had running containers. */
+async function stopWithoutContainerd({ rootDir, runtimeRootDir }: TearDownOptions): Promise<string[]> {
+  return stopShims(await podsToStop(rootDir), { paths: managedPaths(runtimeRootDir), clock: systemClock });
+}
+
+/** Stops the containers of pods that containerd could not stop, such as on a disk that became read-only. */
+async function stopFailed(options: TearDownOptions, failures: readonly RemovalFailure[]): Promise<RemovalFailure[]> {
+  if (!failures.some(({ mayRun }) => mayRun)) return [...failures];
+  await stopWithoutContainerd(options);
+  return failures.map((failure) =>
+    failure.mayRun ? { ...failure, mayRun: false, reason: `it is stopped, but ${failure.reason}` } : failure,
+  );
 }

@@ -36,6 +36,7 @@ function open(): VolumeManager {
     configObjects: objects,
     allocatable: {},
     clock: new FakeClock(),
+    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, folder, objects),
     onClaimFreed: (uid) => freed.push(uid),
   });

@@ -71,6 +71,7 @@ function open(): typeof node {
     configObjects: objects,
     allocatable: {},
     clock: new FakeClock(),
+    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, rootDir, objects),
     csi: volumes,
   });

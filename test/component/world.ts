@@ -63,6 +63,8 @@ export class World {
   readonly stats = new FakeStats(this.clock);
   readonly server = new FakeCriServer(this.runtime);
   readonly folder: string;
+  /** Where the disk is mounted, if it is read-only. */
+  readOnlyDisk: string | undefined;
   readonly cgroups: FakeCgroups;
   readonly #hasWire: boolean;
   readonly #engines: Engine[] = [];
@@ -150,6 +152,7 @@ export class World {
       newStats: () => this.stats,
       deviceOf: () => Promise.resolve(1n),
       readFilesystem: () => Promise.resolve(this.stats.disk),
+      findReadOnlyDisk: () => Promise.resolve(this.readOnlyDisk),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
       clock,

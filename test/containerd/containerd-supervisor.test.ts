@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { identify } from '../../src/process/process-identity.ts';
@@ -15,6 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 /** A supervisor of a program in the place of containerd, over a root-dir with what a dead one left. */
 async function supervisorOf(
   script: string | undefined,
+  onDamagedStore: () => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<{ supervisor: ContainerdSupervisor; paths: ManagedPaths }> {
   const rootDir = await temporaryFolder();
   const paths = managedPaths(rootDir);
@@ -29,7 +30,9 @@ async function supervisorOf(
     logger: silentLogger,
     prepare: () => Promise.resolve({ containerd, warnings: [] }),
     events: {},
+    rootDir,
     hint: 'Look at its log.',
+    onDamagedStore,
   });
   return { supervisor, paths };
 }
@@ -47,6 +50,64 @@ test('a containerd that ends at its start is an error with what it said, and lea
     hint: 'Look at its log.',
   });
   expect(await readdir(paths.base)).toEqual(leftAlone);
+});
+
+const panicsUnless = (file: string): string =>
+  `test -e "$(dirname "$2")/${file}" && exit 3; echo "panic: invalid freelist page: 0"; echo "go.etcd.io/bbolt.Open()"; exit 2`;
+
+test('a damaged store is an error with the line of the log that tells it, and the command that cures it', async () => {
+  const { supervisor, paths } = await supervisorOf(panicsUnless('never'));
+  await expect(supervisor.start(forGood)).rejects.toMatchObject({
+    message: 'The managed containerd did not start: it ended with exit code 2\n  panic: invalid freelist page: 0',
+    hint: `Set the damaged store of containerd aside and start anew: kubelet-ts repair-store --root-dir ${dirname(paths.base)}`,
+  });
+});
+
+test('containerd is started once more after its damaged store was set aside, and not for ever', async () => {
+  let timesAside = 0;
+  const { supervisor, paths } = await supervisorOf(panicsUnless('aside'), async () => {
+    timesAside += 1;
+    await writeFile(join(paths.base, 'aside'), '');
+    return true;
+  });
+  await expect(supervisor.start(forGood)).rejects.toThrow('it ended with exit code 3');
+  expect(timesAside).toBe(1);
+
+  const { supervisor: other } = await supervisorOf(panicsUnless('never'), () => {
+    timesAside += 1;
+    return Promise.resolve(true);
+  });
+  await expect(other.start(forGood)).rejects.toThrow('panic');
+  expect(timesAside).toBe(2);
+});
+
+test('a containerd that answers is adopted, not replaced, even if its pid cannot be recorded', async () => {
+  const signals: string[] = [];
+  const host: ContainerdHost = {
+    find: () => Promise.resolve({ pid: 7, startTicks: '1' }),
+    isRunning: () => Promise.resolve(true),
+    launch: () => Promise.reject(new Error('launched')),
+    untilReady: () => Promise.resolve(),
+    record: () => Promise.reject(new Error('EROFS: read-only file system')),
+    signal: (_, name) => Promise.resolve(void signals.push(name)),
+    watchConnection: () => () => undefined,
+    lastLines: () => Promise.resolve([]),
+    removeTraces: () => Promise.resolve(),
+    whileNoneRuns: () => Promise.resolve(false),
+  };
+  const supervisor = new ContainerdSupervisor({
+    host,
+    clock: new FakeClock(),
+    logger: silentLogger,
+    prepare: () => Promise.resolve({ containerd: 'containerd', warnings: [] }),
+    events: {},
+    rootDir: '/r',
+    hint: '',
+    onDamagedStore: () => Promise.resolve(false),
+  });
+  expect(await supervisor.start(forGood)).toMatchObject({ process: { pid: 7 }, adopted: true });
+  expect(signals).toEqual([]);
+  supervisor.release();
 });
 
 test('a containerd that cannot be executed is an error', async () => {
@@ -99,6 +160,7 @@ test('a containerd that cannot be looked at, as no descriptor is left, counts as
     },
     lastLines: () => Promise.resolve([]),
     removeTraces: () => Promise.resolve(),
+    whileNoneRuns: () => Promise.resolve(false),
   };
   const supervisor = new ContainerdSupervisor({
     host,
@@ -106,7 +168,9 @@ test('a containerd that cannot be looked at, as no descriptor is left, counts as
     logger: silentLogger,
     prepare: () => Promise.resolve({ containerd: 'containerd', warnings: [] }),
     events: { onExit: () => calls.push('ended') },
+    rootDir: '/r',
     hint: '',
+    onDamagedStore: () => Promise.resolve(false),
   });
   await supervisor.start(forGood);
   isRunning = () => Promise.reject(new Error('EMFILE: too many open files'));

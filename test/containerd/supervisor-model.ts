@@ -241,7 +241,9 @@ export class Life {
           this.#waitsForRestart();
         },
       },
+      rootDir: '/r',
       hint: '',
+      onDamagedStore: () => Promise.resolve(false),
     });
     void this.#start();
   }
@@ -317,6 +319,7 @@ export class Life {
         }),
       lastLines: () => this.#call(() => []),
       removeTraces: () => this.#call(() => undefined),
+      whileNoneRuns: () => this.#call(() => false),
     };
   }
 

@@ -433,6 +433,11 @@ export class Agent {
     }
   }
 
+  /** Kills what a failed test left behind, of an agent that cannot clean up. */
+  static endEverything(agent: Agent): Promise<void> {
+    return agent.#endEverything();
+  }
+
   async #endEverything(): Promise<void> {
     const left = (await processesOf(this.rootDir)).map(({ pid }) => pid);
     for (const pid of [...left, ...(await processesInCgroups(this.cgroupRoot))]) kill(pid);

@@ -7,11 +7,10 @@ import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/node/op
 import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { UserError } from '../../src/errors.ts';
 import { makeMachine } from '../builders/machine.ts';
-import { fixedNode } from '../builders/node-config.ts';
 
 /** The node that these flags make of a machine of four processors and 8 GiB. */
 async function nodeOf(...flags: string[]): Promise<NodeConfig> {
-  return nodeConfig(await optionsOf(...flags), makeMachine(), fixedNode);
+  return nodeConfig(await optionsOf(...flags), makeMachine(), 'cgroupfs');
 }
 
 function optionsOf(...flags: string[]): Promise<NodeOptions> {
@@ -70,10 +69,10 @@ describe('nodeConfig', () => {
   test('is not made of a machine with swap if the user set failSwapOn', async () => {
     const swaps = ['/dev/zram0', '/swap'].map((name) => ({ name, sizeBytes: 1n << 30n }));
     const machine = makeMachine({ swaps });
-    const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, fixedNode));
+    const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, 'cgroupfs'));
     await expect(refused).rejects.toThrow('swap is on (/dev/zram0, /swap), and failSwapOn is set');
     for (const flags of [[], ['--fail-swap-on=false']]) {
-      const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, fixedNode);
+      const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, 'cgroupfs');
       expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([true, 0n]);
     }
   });
@@ -84,7 +83,7 @@ describe('nodeConfig', () => {
     const { isTmpfsSwapped, containerNode } = nodeConfig(
       options,
       makeMachine({ swaps, hasTmpfsNoswap: true }),
-      fixedNode,
+      'cgroupfs',
     );
     expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([false, 3n]);
   });
@@ -116,10 +115,10 @@ describe('nodeConfig', () => {
 
   test('refuses cgroup v1 when it is told to', async () => {
     const options = await optionsOf('--fail-cgroupv1');
-    expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), fixedNode)).toThrow(
+    expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), 'cgroupfs')).toThrow(
       'this machine has cgroup v1 and failCgroupV1 is set',
     );
-    expect(() => nodeConfig(options, makeMachine(), fixedNode)).not.toThrow();
+    expect(() => nodeConfig(options, makeMachine(), 'cgroupfs')).not.toThrow();
   });
 
   test('labels the node as Kubernetes does', async () => {

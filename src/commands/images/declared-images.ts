@@ -17,7 +17,8 @@ export async function manifestsOf(paths: readonly string[], deps: CommandDeps): 
   const update = await readManifests({
     manifests: paths,
     nodeName: nodeNameOf(hostname()),
-    featureGates: defaultFeatureGates,
+    // Counts images of volumes too, whichever node will run the manifests.
+    featureGates: { ...defaultFeatureGates, ImageVolume: true },
     stdin,
   });
   refuseBroken(update.problems, 'nothing was done');

@@ -42,11 +42,6 @@ export interface KubeletDeps {
   eventStreams: readonly RuntimeEventStream[];
   sources: readonly PodSource[];
   node: NodeConfig;
-  /**
-   * Calls back with the earlier addresses after each change of `node.nodeIPs`, until the signal is aborted. Undefined
-   * if they do not change.
-   */
-  followNodeIPs?: (onChange: (before: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   cgroups: CgroupManager;
   /** Creates the CPU manager and the memory manager. Undefined if nothing is allocated to pods. */
   podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;
@@ -78,6 +73,8 @@ export interface KubeletDeps {
   deviceOf: (path: string) => Promise<bigint>;
   /** Returns the size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<FilesystemSize>;
+  /** Returns where the disk of the root-dir is mounted, if it is read-only. */
+  findReadOnlyDisk: () => Promise<string | undefined>;
   readTerminationMessage: ReadTerminationMessage;
   /** Checks the health of a gRPC server, for probes. */
   checkHealth: CheckHealth;

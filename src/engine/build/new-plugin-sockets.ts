@@ -29,7 +29,12 @@ export function newPluginSockets(base: KubeletBase, { podManager, devices, podRe
     faults,
     logger: logger.child({ component: 'plugin-manager' }),
   });
-  const lister = podResourcesLister({ declaredPods: () => podManager.pods(), devices, podResources });
+  const lister = podResourcesLister({
+    declaredPods: () => podManager.pods(),
+    devices,
+    podResources,
+    mayGet: node.featureGates.KubeletPodResourcesGet,
+  });
   let server: UnixServer | undefined;
   const podResourcesSocket = {
     /** Rejects with the system error. */

@@ -53,7 +53,6 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     emit,
     clock,
     wallClock,
-    nodeIPs: node.nodeIPs,
     random: base.random,
   });
   const store = contentStore(runtime);
@@ -98,7 +97,9 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     nodeClasses: configObjects,
     podRemover: earlier.podRemover,
     podCgroups: containerManager.podResize,
-    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces }),
+    userNamespaces: node.featureGates.UserNamespacesSupport
+      ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
+      : undefined,
     node,
     supportsRecursiveReadOnly,
     restartCounts: earlier.histories,
@@ -122,7 +123,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     clock,
     wallClock,
     runtimeName: () => runtimeState.name,
-    nodeIPFamily: () => ipFamilyOf(node.nodeIPs()),
+    nodeIPFamily: ipFamilyOf(node.nodeIPs),
     supportsRecursiveReadOnly,
   });
   const syncer = new KubeletPodSyncer({

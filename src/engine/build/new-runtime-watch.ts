@@ -27,7 +27,6 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
     readTerminationMessage: async (status) =>
       outgoing.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
     ends,
-    withStopSignals: node.featureGates.ContainerStopSignals,
   });
   const pleg = new GenericPleg({
     runtime: runtimePods,
@@ -87,6 +86,7 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
     emit,
     isFollowed: () => eventWatch.live !== undefined,
     plegUnhealthyBecause: () => pleg.unhealthyBecause(),
+    findReadOnlyDisk: () => base.findReadOnlyDisk(),
   });
   return { cache, runtimePods, pleg, oomWatcher, memoryEvents, eventWatch, runtimeState };
 }

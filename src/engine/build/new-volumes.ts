@@ -54,6 +54,7 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
     configObjects,
     allocatable: node.allocatable,
     clock,
+    imageVolumes: node.featureGates.ImageVolume,
     claims,
     onClaimFreed: (uid) => {
       workQueue.enqueue(uid, 0);

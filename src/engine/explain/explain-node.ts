@@ -30,12 +30,31 @@ export function explainRuntime({ node }: Subject): Finding | undefined {
 
 /** Returns a finding for any pod: the runtime does not answer. */
 export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string): Finding {
+  const { readOnlyDisk } = runtime;
+  if (readOnlyDisk !== undefined) {
+    return {
+      stage: 'runtime',
+      cause: error,
+      evidence: [{ from: '/proc/self/mountinfo', text: `${readOnlyDisk} is mounted read-only` }],
+      ways: readOnlyWays(readOnlyDisk),
+    };
+  }
   return {
     stage: 'runtime',
     cause: `the container runtime is not ready: ${error}`,
     evidence: [{ from: runtime.endpoint, text: error }],
     ways: runtimeWays(runtime),
   };
+}
+
+/** Returns how to make a disk writable. */
+export function readOnlyWays(mount: string): string[] {
+  const point = shellWord(mount);
+  return [
+    'The kernel makes a disk read-only after an error. See which: dmesg | grep -iE "error|remount"',
+    `If the disk is sound, make it writable: mount -o remount,rw ${point}`,
+    'Otherwise stop the pods with kubelet-ts down, check the disk with fsck, or replace it.',
+  ];
 }
 
 /** Explains that the newest manifest is broken, so the last good revision keeps running. */

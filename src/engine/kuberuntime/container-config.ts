@@ -67,15 +67,9 @@ async function makeConfig(
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
   const targetContainerID = targetID(pod, container, podStatus);
-  const { allocatable } = node;
+  const { nodeIPs, allocatable } = node;
   const envFiles = await readEnvFiles(container, volumes);
-  const own = makeEnvironment(pod, container, {
-    podIPs,
-    nodeIPs: node.nodeIPs(),
-    allocatable,
-    configObjects,
-    envFiles,
-  });
+  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects, envFiles });
   const envs = [...(devices?.envs ?? []), ...own];
   const request = {
     pod,
@@ -83,7 +77,10 @@ async function makeConfig(
     podIPs,
     envs,
     volumes,
-    supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
+    recursiveReadOnly: {
+      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
+      isSupported: supportsRecursiveReadOnly(),
+    },
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,

@@ -32,8 +32,7 @@ interface MountRequest {
   /** The container's variables, for subPathExpr. */
   envs: readonly EnvironmentVariable[];
   volumes: ReadonlyMap<string, MountedVolume>;
-  /** True if the runtime's default handler supports recursively read-only mounts. */
-  supportsRecursiveReadOnly: boolean;
+  recursiveReadOnly: RecursiveReadOnlySupport;
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
   clusterDomain: string;
@@ -117,7 +116,7 @@ function volumeMount(mount: VolumeMount, index: number, request: MountRequest): 
     ...(volume.image && imageMount(volume.image, mount, request)),
     readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation] ?? 'PROPAGATION_PRIVATE',
-    ...(isRecursivelyReadOnly(mount, request.supportsRecursiveReadOnly) && { recursiveReadOnly: true }),
+    ...(isRecursivelyReadOnly(mount, request.recursiveReadOnly) && { recursiveReadOnly: true }),
   };
 }
 
@@ -223,13 +222,20 @@ export function expandSubPathExpr(text: string, envs: readonly EnvironmentVariab
   return expanded;
 }
 
+interface RecursiveReadOnlySupport {
+  /** Feature gate RecursiveReadOnlyMounts. */
+  isEnabled: boolean;
+  /** True if the runtime's default handler supports it. */
+  isSupported: boolean;
+}
+
 /**
- * True if a mount is recursively read-only. `isSupported`: by the runtime's default handler. Throws a `UserError` if
- * that is required but impossible. kubelet: kubelet_pods.go resolveRecursiveReadOnly
+ * True if a mount is recursively read-only. Throws a `UserError` if that is required but impossible. kubelet:
+ * kubelet_pods.go resolveRecursiveReadOnly
  */
 export function isRecursivelyReadOnly(
   { name, readOnly, mountPropagation = 'None', recursiveReadOnly: mode }: VolumeMount,
-  isSupported: boolean,
+  { isEnabled, isSupported }: RecursiveReadOnlySupport,
 ): boolean {
   if (mode === undefined || mode === 'Disabled') return false;
   const because = (problem: string): UserError =>
@@ -239,5 +245,9 @@ export function isRecursivelyReadOnly(
   if (readOnly !== true) throw because('read-only');
   if (mountPropagation !== 'None') throw because(`compatible with propagation "${mountPropagation}"`);
   if (mode === 'Enabled' && !isSupported) throw because('supported by the runtime');
-  return isSupported;
+  if (!isSupported) return false;
+  if (!isEnabled) {
+    throw new UserError('recursive read-only mount needs feature gate "RecursiveReadOnlyMounts" to be enabled');
+  }
+  return true;
 }

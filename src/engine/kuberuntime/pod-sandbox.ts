@@ -25,7 +25,8 @@ export interface PodSandboxDeps {
   runtime: RuntimeService;
   node: RuntimeSettings;
   nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
-  userNamespaces: UserNamespaces;
+  /** Undefined if the feature gate UserNamespacesSupport is disabled. */
+  userNamespaces?: UserNamespaces | undefined;
   exclusiveCPUs: ExclusiveCPUs;
   clock: Clock;
 }
@@ -107,6 +108,6 @@ async function sandboxConfig(
   attempt: number,
   recorder: PodEventRecorder | undefined,
 ): Promise<PodSandboxConfig> {
-  const userNamespace = await userNamespaces.getOrCreate(pod);
+  const userNamespace = await userNamespaces?.getOrCreate(pod);
   return podSandboxConfig(pod, attempt, node, recorder, { userNamespace, exclusiveCPUs: exclusiveCPUs(pod) });
 }

@@ -11,7 +11,6 @@ import { quotaToMilliCPU, sharesToMilliCPU } from '../container-manager/cpu-conv
 import { ContainerExits } from '../container/container-exits.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
-import { stopSignalName } from '../container/stop-signal.ts';
 import type {
   PreStopHook,
   RuntimeContainerState,
@@ -28,8 +27,6 @@ interface Deps {
   readTerminationMessage: ReadTerminationMessage;
   /** Container exits that events reported before the runtime's status did. Empty by default. */
   ends?: ContainerExits;
-  /** Feature gate ContainerStopSignals: statuses have the signal that stops a container. Off by default. */
-  withStopSignals?: boolean;
 }
 
 /**
@@ -123,12 +120,7 @@ export class RuntimePods {
   private async toContainerStatus(reported: ContainerStatus, sandboxID?: string): Promise<RuntimeContainerStatus> {
     const status = this.ends.complete(reported);
     const converted = toContainerStatus(status, await this.deps.readTerminationMessage(status));
-    const stopSignal = this.deps.withStopSignals === true ? stopSignalName(status.stopSignal) : undefined;
-    return {
-      ...converted,
-      ...(sandboxID !== undefined && { sandboxID }),
-      ...(stopSignal !== undefined && { stopSignal }),
-    };
+    return { ...converted, ...(sandboxID !== undefined && { sandboxID }) };
   }
 
   /** Reads each exited container once, because otherwise init containers and old instances would cause most calls. */

@@ -16,6 +16,8 @@ const retryPeriodMs = 500;
 const maxSilenceMs = 30_000;
 /** A check that takes longer than this is reported. The kubelet reports it after its deadline of two minutes. */
 const slowAnswerMs = 10_000;
+/** Milliseconds between two looks at the disk, because the kernel lists all mounts for it. */
+const diskPeriodMs = 60_000;
 
 interface Deps {
   runtime: RuntimeService;
@@ -25,6 +27,8 @@ interface Deps {
   isFollowed: () => boolean;
   /** Undefined if healthy. */
   plegUnhealthyBecause: () => string | undefined;
+  /** Returns where the disk of the root-dir is mounted, if it is read-only. */
+  findReadOnlyDisk: () => Promise<string | undefined>;
 }
 
 /** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
@@ -41,8 +45,9 @@ export class RuntimeState {
   /** Features of the runtime's default handler. */
   supportsUserNamespaces = false;
   supportsRecursiveReadOnly = false;
-  /** Feature of the runtime as a whole. Undefined until it has answered. */
-  supportsSupplementalGroupsPolicy: boolean | undefined;
+  /** Where the disk of the root-dir is mounted, if it became read-only: no container can start or stop. */
+  readOnlyDisk: string | undefined;
+  private nextDiskCheckMonotonic = -Infinity;
   name = '';
   version = '';
 
@@ -51,6 +56,7 @@ export class RuntimeState {
   /** Checks the runtime periodically until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
+      await this.checkDisk();
       await this.check(signal);
       const cancel = this.deps.clock.after(this.untilCheckMs(), () => {
         this.checkNow();
@@ -76,6 +82,7 @@ export class RuntimeState {
     if (this.deps.clock.monotonic() - this.lastReadyAtMonotonic > maxSilenceMs) {
       return `container runtime is down: ${this.statusError ?? 'it does not answer'}`;
     }
+    if (this.statusError === undefined && this.readOnlyDisk !== undefined) return readOnlyText(this.readOnlyDisk);
     const pleg = this.deps.plegUnhealthyBecause();
     return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
   }
@@ -89,6 +96,17 @@ export class RuntimeState {
     if (this.statusError !== undefined) return retryPeriodMs;
     const { clock, isFollowed } = this.deps;
     return untilTick(clock, this.networkError === undefined && isFollowed() ? followedPeriodMs : checkPeriodMs);
+  }
+
+  private async checkDisk(): Promise<void> {
+    const { clock, emit, findReadOnlyDisk } = this.deps;
+    if (clock.monotonic() < this.nextDiskCheckMonotonic) return;
+    this.nextDiskCheckMonotonic = clock.monotonic() + diskPeriodMs;
+    const before = this.readOnlyDisk;
+    this.readOnlyDisk = await findReadOnlyDisk();
+    if (this.readOnlyDisk === before) return;
+    if (this.readOnlyDisk !== undefined) emit({ type: 'RuntimeNotReady', message: readOnlyText(this.readOnlyDisk) });
+    else if (this.statusError === undefined) emit({ type: 'RuntimeReady', name: this.name, version: this.version });
   }
 
   private async check(signal: AbortSignal): Promise<void> {
@@ -105,17 +123,11 @@ export class RuntimeState {
         this.version = runtimeVersion;
       }
       const hadNoNetwork = this.networkError !== undefined;
-      const {
-        status,
-        runtimeHandlers,
-        features: own,
-        info,
-      } = await runtime.status({ verbose: hadNoNetwork }, { signal });
+      const { status, runtimeHandlers, info } = await runtime.status({ verbose: hadNoNetwork }, { signal });
       const wasLate = this.isLate;
       const features = runtimeHandlers.find(({ name }) => name === '')?.features;
       this.supportsUserNamespaces = features?.userNamespaces === true;
       this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
-      this.supportsSupplementalGroupsPolicy = own?.supplementalGroupsPolicy === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
       this.networkCommands = this.networkError !== undefined ? podNetworkCommands(info) : [];
@@ -139,6 +151,8 @@ export class RuntimeState {
     }
   }
 }
+
+const readOnlyText = (mount: string): string => `the disk at ${mount} is read-only, so no container can start or stop`;
 
 const lateMessage = 'the container runtime does not answer';
 

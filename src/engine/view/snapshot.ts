@@ -40,6 +40,8 @@ export interface RuntimeSnapshot {
   version: string;
   /** Undefined if the runtime is healthy. */
   error?: string;
+  /** Where the disk of the root-dir is mounted, if it is read-only. */
+  readOnlyDisk?: string;
   /** Set while the runtime reports that the pod network is not ready. Only host-network pods start then. */
   networkError?: string;
   /** Commands that set up its network, while it has none. */

@@ -27,6 +27,8 @@ export interface VolumeRequest extends ContentSources {
   volume: Volume;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Feature gate ImageVolume. */
+  imageVolumes: boolean;
   claims: VolumeClaims;
   /** Guards hostPath volumes, whose file systems may hang. */
   paths: PathGuard;

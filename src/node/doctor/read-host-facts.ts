@@ -1,9 +1,11 @@
-import { lstat, readFile, stat, statfs } from 'node:fs/promises';
+import { lstat, readFile, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { managedPaths } from '../../containerd/managed-paths.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
+import { readMountInfo } from '../../engine/host/mount-info.ts';
 import { readClockSettings } from '../../engine/host/wall-clock-store.ts';
 import { hasCode } from '../../errors.ts';
+import { findReadOnlyMount } from '../../files/read-only-mount.ts';
 import { ownProgram } from '../../process/own-program.ts';
 import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from './checks/facts.ts';
 import type { Fact } from './checks/finding.ts';
@@ -31,7 +33,9 @@ export async function readMemory(rootDir: string): Promise<MemoryFacts> {
 
 export async function readDisk(use: DiskFacts['use'], path: string): Promise<DiskFacts> {
   const { bavail, bsize, blocks, ffree, files } = await statfs(await existing(path), { bigint: true });
-  return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, freeInodes: ffree, inodes: files };
+  const readOnlyMount = findReadOnlyMount(await realpath(await existing(path)), await readMountInfo());
+  const inodesOf = { freeInodes: ffree, inodes: files };
+  return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, ...inodesOf, readOnlyMount };
 }
 
 /** The folder of images: that of the runtime if it answers, or else that of the managed containerd. */

@@ -24,6 +24,11 @@ export function addNodeOptions(command: Command): Command {
         .argParser(boolean)
         .env('KUBELET_TS_OFFLINE'),
     )
+    .option(
+      '--keep-damaged-store [boolean]',
+      'fail if the store of the managed containerd is damaged, instead of replacing it (default: false)',
+      boolean,
+    )
     .option('--cert-dir <path>', 'folder of the generated serving certificate (default: pki in the root-dir)')
     .option('--token-auth-file <path>', 'file of the bearer tokens that the HTTPS API accepts')
     .option('--authorization-policy-file <path>', 'file of the rules for clients of the HTTPS API')

@@ -31,6 +31,7 @@ import {
 } from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
 import { canonicalIP, isIPv6Address } from '../../engine/network/ip-address.ts';
+import { detectNodeIPs } from './detect-node-ips.ts';
 
 const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
 
@@ -63,7 +64,6 @@ export interface NodeOptions
   /** The root-dir of the managed containerd. Differs from `rootDir` for runs that share one. */
   runtimeRootDir: string;
   nodeName: string;
-  /** Addresses by `--node-ip`. Empty if they are detected. */
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
   /** Exited containers to keep. */
@@ -84,6 +84,8 @@ export interface NodeOptions
   leaveOrphans: boolean;
   /** True to stop our pods that no manifest declares, even if none remains. */
   prune: boolean;
+  /** True to fail if the store of the managed containerd is damaged, instead of replacing it. */
+  keepDamagedStore: boolean;
   /** Values that no output may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
   secrets: SecretValues;
   /** Problems of the configuration to log. */
@@ -112,6 +114,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   inPlace?: boolean;
   offline?: boolean;
   prune?: boolean;
+  keepDamagedStore?: boolean;
 }
 
 /** Reads the configuration files and applies the flags over them. Rejects with a `UserError` for mistakes. */
@@ -183,6 +186,7 @@ export async function nodeOptions(
     offline: flags.offline ?? false,
     leaveOrphans: false,
     prune: flags.prune ?? false,
+    keepDamagedStore: flags.keepDamagedStore ?? false,
     secrets: hidden(secretsOfURLs(ofURLs)),
     warnings: [...warnOfFlags(flags), ...ipWarnings, ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
@@ -275,9 +279,8 @@ async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
 }
 
 /**
- * The addresses of the node by `--node-ip`; none if they are detected. Ignores an invalid address with a warning.
- * Throws a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go
- * ParseNodeIPArgument
+ * The addresses of the node by `--node-ip`, or else the detected one. Ignores an invalid address with a warning. Throws
+ * a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go ParseNodeIPArgument
  */
 function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: ManifestProblem[] } {
   const all = words.map((word) => ({ word, ip: canonicalIP(word.trim()) }));
@@ -301,5 +304,6 @@ function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: Man
       severity: 'warning' as const,
     }));
   // An address that stands for all addresses of a family is replaced by the detected one.
-  return { nodeIPs: given.filter((ip) => !isUnspecified(ip)), warnings };
+  const nodeIPs = given.filter((ip) => !isUnspecified(ip));
+  return { nodeIPs: nodeIPs.length > 0 ? nodeIPs : detectNodeIPs(), warnings };
 }

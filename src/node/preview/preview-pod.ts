@@ -48,7 +48,7 @@ const sandboxConfigAbove = '<config of RunPodSandbox>';
 /** Computes all requests up to the start of the containers, as the engine does. Creates and writes nothing. */
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
   const sandbox = await orRefused(() =>
-    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod) }),
+    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod, deps.node) }),
   );
   const { metadata, spec } = pod;
   const containers = initAndRegularContainers(spec);
@@ -94,8 +94,9 @@ function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Contai
 }
 
 function createContainer(pod: Pod, container: Container, { node, configObjects }: PreviewDeps): object {
-  const { allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
+  const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
   const podDirs = new PodDirs({ rootDir });
+  const imageVolumes = node.featureGates.ImageVolume;
   const claims = new VolumeClaims({
     rootDir,
     storage: configObjects,
@@ -108,12 +109,13 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     configObjects,
     allocatable,
     clock: systemClock,
+    imageVolumes,
     claims,
   });
   const podIPs = podIPsOf(pod, node);
   const envs = makeEnvironment(pod, container, {
     podIPs,
-    nodeIPs: node.nodeIPs(),
+    nodeIPs,
     allocatable,
     configObjects,
     envFiles: assumedEnvFiles(container),
@@ -126,7 +128,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
       envs,
       volumes: volumes.mountPoints(pod),
       // Assumed, because the runtime is not queried.
-      supportsRecursiveReadOnly: true,
+      recursiveReadOnly: { isEnabled: node.featureGates.RecursiveReadOnlyMounts, isSupported: true },
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
       selinuxEnabled,
@@ -141,13 +143,14 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     envs,
     mounts,
     node: node.containerNode,
-    security: { userNamespace: userNamespaceOf(pod) },
+    security: { userNamespace: userNamespaceOf(pod, node) },
   });
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
 }
 
 /** A pod with ids of its own is assumed to get the first range. */
-function userNamespaceOf({ spec }: Pod): UserNamespace {
+function userNamespaceOf({ spec }: Pod, { featureGates }: NodeConfig): UserNamespace | undefined {
+  if (!featureGates.UserNamespacesSupport) return undefined;
   return spec.hostUsers === false ? podUserNamespace() : nodeUserNamespace;
 }
 
@@ -183,7 +186,7 @@ function withoutUserCheck(pod: Pod, container: Container): { pod: Pod; container
 }
 
 function podIPsOf({ spec }: Pod, { nodeIPs }: NodeConfig): readonly string[] {
-  return spec.hostNetwork === true ? nodeIPs() : ['<pod IP>'];
+  return spec.hostNetwork === true ? nodeIPs : ['<pod IP>'];
 }
 
 async function files(

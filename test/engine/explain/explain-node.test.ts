@@ -98,3 +98,17 @@ describe('a second manifest that declares the pod', () => {
     expect(causeOf({ phase: 'Running', containerStatuses: running })).toMatch(/is declared by \/m\/a\.yaml already$/);
   });
 });
+
+test('a disk that became read-only is named, with what to do about it', () => {
+  const runtime = { chosenBecause: '', name: '', version: '', endpoint: 'unix:///c.sock', readOnlyDisk: '/data' };
+  expect(runtimeFinding(runtime, 'the disk at /data is read-only')).toEqual({
+    stage: 'runtime',
+    cause: 'the disk at /data is read-only',
+    evidence: [{ from: '/proc/self/mountinfo', text: '/data is mounted read-only' }],
+    ways: [
+      'The kernel makes a disk read-only after an error. See which: dmesg | grep -iE "error|remount"',
+      'If the disk is sound, make it writable: mount -o remount,rw /data',
+      'Otherwise stop the pods with kubelet-ts down, check the disk with fsck, or replace it.',
+    ],
+  });
+});

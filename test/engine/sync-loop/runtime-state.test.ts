@@ -14,6 +14,7 @@ function begin(deps: Partial<ConstructorParameters<typeof RuntimeState>[0]>) {
     emit: () => undefined,
     isFollowed: () => false,
     plegUnhealthyBecause: () => undefined,
+    findReadOnlyDisk: () => Promise.resolve(undefined),
     ...deps,
   });
   const stopping = new AbortController();
@@ -72,5 +73,27 @@ test('while the pod network is not ready, a followed runtime is asked every five
   runtime.setCondition('NetworkReady', false);
   await clock.advance(5000);
   expect(runtime.requestsOf('status')).toHaveLength(2);
+  await stop();
+});
+
+test('a disk that became read-only is an error within a minute, is reported once, and is over once it is writable', async () => {
+  const events: unknown[] = [];
+  let mount: string | undefined;
+  const { state, clock, stop } = begin({
+    emit: (event) => void events.push(event),
+    isFollowed: () => true,
+    findReadOnlyDisk: () => Promise.resolve(mount),
+  });
+  await clock.advance(20_000);
+  events.length = 0;
+  mount = '/data';
+  await clock.advance(120_000);
+  const message = 'the disk at /data is read-only, so no container can start or stop';
+  expect({ error: state.error(), disk: state.readOnlyDisk }).toEqual({ error: message, disk: '/data' });
+  expect(events).toEqual([{ type: 'RuntimeNotReady', message }]);
+  mount = undefined;
+  await clock.advance(70_000);
+  expect(state.error()).toBeUndefined();
+  expect(events.slice(1)).toEqual([{ type: 'RuntimeReady', name: state.name, version: state.version }]);
   await stop();
 });

@@ -1,5 +1,7 @@
 import { podQOSClass } from '../../../src/api/values/qos.ts';
 import type { Pod } from '../../../src/api/types.ts';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
+import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import { containerOOMScoreAdj } from '../../../src/engine/container-manager/oom-score-adj.ts';
 import { containerNamed } from '../container-named.ts';
 import { tableAdapter } from '../table-adapter.ts';
@@ -16,7 +18,7 @@ export const oomScoreAdj = tableAdapter<In>(
   ({ pod: { spec }, container, memoryCapacity, static: isStatic }) => {
     const annotations = isStatic ? { 'kubernetes.io/config.source': 'file' } : {};
     const metadata = { name: 'p', namespace: 'default', uid: 'u', annotations };
-    const pod: Pod = { metadata, spec };
+    const pod: Pod = withoutDisabledFields({ metadata, spec }, defaultFeatureGates);
     return {
       oomScoreAdj: containerOOMScoreAdj(pod, containerNamed(pod, container), BigInt(memoryCapacity)),
       qosClass: podQOSClass(pod),

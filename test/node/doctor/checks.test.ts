@@ -230,15 +230,10 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   [
     'name servers on loopback alone',
-    network({ dns: { resolvConf: '/etc/resolv.conf', resolvers: { host: loopback, ownNetwork: loopback } } }),
+    network({ resolvers: { host: loopback, ownNetwork: loopback } }),
     [
-      'dns warning: /etc/resolv.conf names no server that pods with their own network can reach: 127.0.0.53 -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+      'dns warning: the name servers 127.0.0.53 are loopback addresses, which pods with their own network cannot reach -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
     ],
-  ],
-  [
-    'a resolver file that is missing',
-    network({ dns: { resolvConf: '/etc/resolv.conf', resolvers: { message: 'cannot read it', hint: 'Create it' } } }),
-    ['dns problem: no pod can start: cannot read it -> Create it'],
   ],
   [
     'a CNI configuration with a missing plugin, while the runtime reports a network',
@@ -320,6 +315,13 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     disk({ freeInodes: 60n }),
     [
       'disk warning: root-dir /state has 60 inodes left: near the eviction of pods at 50 (nodefs.inodesFree) -> du -x --inodes -d2 /state | sort -n | tail -20',
+    ],
+  ],
+  [
+    'a disk that is read-only',
+    disk({ readOnlyMount: '/my data' }),
+    [
+      `disk problem: root-dir /state is on a disk that is read-only: no container can start or stop -> dmesg | grep -iE "error|remount"; mount -o remount,rw '/my data'`,
     ],
   ],
   ['a disk that makes inodes as needed', disk({ freeInodes: 0n, inodes: 0n }), []],

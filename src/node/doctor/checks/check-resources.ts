@@ -1,5 +1,6 @@
 import { type EvictionSignal, thresholdQuantity } from '../../../api/values/eviction-thresholds.ts';
 import { quantityValue } from '../../../api/values/quantity.ts';
+import { shellWord } from '../../../text/shell-word.ts';
 import type { DiskFacts, Facts, MemoryFacts, Settings } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
@@ -11,7 +12,11 @@ export function checkDisks({ disks, settings }: Facts): Verdict[] {
 }
 
 function judgeDisk(disk: DiskFacts, settings: Settings): Verdict[] {
-  const { use, path, freeBytes, sizeBytes, freeInodes, inodes } = disk;
+  const { use, path, freeBytes, sizeBytes, freeInodes, inodes, readOnlyMount } = disk;
+  if (readOnlyMount !== undefined) {
+    const fix = `dmesg | grep -iE "error|remount"; mount -o remount,rw ${shellWord(readOnlyMount)}`;
+    return [problem(`${use} ${path} is on a disk that is read-only: no container can start or stop`, fix)];
+  }
   const name = use === 'images' ? 'imagefs' : 'nodefs';
   const fix = `du -xh -d2 ${path} | sort -h | tail -20`;
   const amounts = [

@@ -116,15 +116,9 @@ export interface NetworkFacts {
   /** The policy of FORWARD, and whether a rule of ours allows connections to host ports. */
   forward?: { policy: string; hasRule: boolean };
   ipForward?: string;
-  /** Undefined without a resolver file. */
-  dns?: DNSFacts;
+  /** Undefined without a resolver file, or if it cannot be read. */
+  resolvers?: Resolvers;
   installHint: string;
-}
-
-/** The node's resolver file: its servers, or why it cannot be read. */
-export interface DNSFacts {
-  resolvConf: string;
-  resolvers: Resolvers | Trouble;
 }
 
 export interface DiskFacts {
@@ -135,6 +129,8 @@ export interface DiskFacts {
   freeInodes: bigint;
   /** 0 for a file system that creates inodes as needed. */
   inodes: bigint;
+  /** Where it is mounted, if it is read-only. */
+  readOnlyMount?: string | undefined;
 }
 
 export interface MemoryFacts {

@@ -1,0 +1,61 @@
+import { UserError } from '../errors.ts';
+import { defaultRootDir } from '../files/root-dir.ts';
+import { shellWord } from '../text/shell-word.ts';
+
+/** Why a containerd does not start or work, if its log or an error of its client tells. */
+export interface StartProblem {
+  readonly kind: 'damaged store' | 'inotify' | 'read-only disk' | 'full disk';
+  /** The line that tells it. */
+  readonly line: string;
+}
+
+/** The store of a managed containerd cannot be read: its databases or files are damaged. */
+export class DamagedStoreError extends UserError {}
+
+/** How the database of containerd (bbolt) and its content store report damage. */
+const damage =
+  /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|missing parent|input\/output error|structure needs cleaning|bad message/i;
+const databasePackage = 'go.etcd.io/bbolt';
+const crash = /^(panic|fatal error|unexpected fault address|SIGBUS|\[signal SIG)\b/;
+
+/** Returns what the log of a containerd since its launch, or the message of its client, tells about its machine. */
+export function findStartProblem(lines: readonly string[]): StartProblem | undefined {
+  const panic = lines.findIndex((line) => crash.test(line));
+  const crashLine = lines[panic];
+  if (crashLine !== undefined && lines.slice(panic).some((line) => line.includes(databasePackage)))
+    return { kind: 'damaged store', line: crashLine };
+  for (const { kind, pattern } of problems) {
+    const line = lines.find((candidate) => pattern.test(candidate));
+    if (line !== undefined) return { kind, line };
+  }
+  return undefined;
+}
+
+/** The first that fits counts: a full or read-only disk also makes plugins fail. */
+const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
+  { kind: 'read-only disk', pattern: /read-only file system/ },
+  { kind: 'full disk', pattern: /no space left on device/ },
+  { kind: 'inotify', pattern: /fsnotify watcher: too many open files|inotify.*too many open files/ },
+  {
+    kind: 'damaged store',
+    pattern: new RegExp(`(failed to load plugin|snapshot|content|blob).*(${damage.source})`, 'i'),
+  },
+];
+
+/** Tells what to do about a problem. */
+export function remedyFor({ kind }: StartProblem, rootDir: string): string {
+  switch (kind) {
+    case 'damaged store':
+      return `Set the damaged store of containerd aside and start anew: ${repairCommand(rootDir)}`;
+    case 'inotify':
+      return 'The limit of inotify instances is used up. Raise it: sysctl fs.inotify.max_user_instances=512';
+    case 'read-only disk':
+      return `The disk of ${rootDir} is read-only, often after an error: see dmesg, check it (fsck), and mount it writable.`;
+    case 'full disk':
+      return `Make room on the disk of ${rootDir}.`;
+  }
+}
+
+/** The command that cures a damaged store. */
+export const repairCommand = (rootDir: string): string =>
+  `kubelet-ts repair-store${rootDir === defaultRootDir ? '' : ` --root-dir ${shellWord(rootDir)}`}`;

@@ -1,0 +1,32 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { setAsideStore } from '../../src/containerd/set-aside-store.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+test('moves the store aside in place of an older one, and removes the state', async () => {
+  const base = await temporaryFolder();
+  const paths = { root: join(base, 'root'), state: join(base, 'state') };
+  await mkdir(join(base, 'root.damaged/older'), { recursive: true });
+  for (const folder of [paths.root, paths.state]) await mkdir(join(folder, 'a'), { recursive: true });
+  await writeFile(join(paths.root, 'a/blob'), Buffer.alloc(1024 * 1024, 1));
+
+  const { path, bytes, isKept } = await setAsideStore(paths);
+  expect({ path, isKept, isCounted: bytes >= 1024 * 1024 }).toEqual({
+    path: `${paths.root}.damaged`,
+    isKept: true,
+    isCounted: true,
+  });
+  expect(await readdir(base)).toEqual(['root.damaged']);
+  expect((await readFile(join(path, 'a/blob'))).length).toBe(1024 * 1024);
+});
+
+test('can be called again after a crash that left no store', async () => {
+  const base = await temporaryFolder();
+  expect(await setAsideStore({ root: join(base, 'root'), state: join(base, 'state') })).toEqual({
+    path: join(base, 'root.damaged'),
+    bytes: 0,
+    isKept: true,
+  });
+  expect(await readdir(base)).toEqual([]);
+});
