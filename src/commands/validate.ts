@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
 import { addFlagsOfRun } from './flags-of-run.ts';
@@ -27,6 +28,7 @@ import { isURL } from '../node/options/url-for-path.ts';
 import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
 import { undeclaredObjects } from './validate/undeclared-objects.ts';
+import { unknownHandlers } from './validate/unknown-handlers.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
@@ -88,7 +90,15 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const node = { name: nodeName, labels: nodeLabels(nodeName, process.arch, options.nodeLabels) };
   const isRead = (path: string): boolean => !files.problems.some(({ origin }) => origin === resolve(path));
   const empty = await emptyFolders(manifests.filter((path) => path !== '-' && !isURL(path) && isRead(path)));
-  const found = [...empty, ...options.warnings, ...update.problems, ...undeclaredObjects(update, node), ...absent];
+  const handlers = (await usesManaged(options)) ? unknownHandlers(update) : [];
+  const found = [
+    ...empty,
+    ...options.warnings,
+    ...update.problems,
+    ...undeclaredObjects(update, node),
+    ...absent,
+    ...handlers,
+  ];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
@@ -102,6 +112,11 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   } else {
     deps.stdout.write(await objectText(validationJSON(checked), flags.output, 2));
   }
+}
+
+/** True if this machine's agent runs or ran a managed containerd, as far as this user can see. */
+async function usesManaged({ rootDir, containerRuntimeEndpoint }: NodeOptions): Promise<boolean> {
+  return containerRuntimeEndpoint === '' && (await hasManagedContainerd(rootDir).catch(() => false));
 }
 
 /** If a configuration names no manifests, only the configuration is checked. */

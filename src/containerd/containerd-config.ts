@@ -76,6 +76,8 @@ function pluginsOfV1(options: ContainerdConfigOptions): TomlTable {
       cni: { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
       registry: { config_path: options.registryConfigPath },
       containerd: { snapshotter: options.snapshotter, ...runtimes(options) },
+      // 1.6 has no CDI, and 2.x enables it by default.
+      ...(isAtLeast(options.version, 1, 7) && { enable_cdi: true }),
     },
   };
 }

@@ -10,7 +10,8 @@ import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.
  * INVARIANTS:
  * - At most one containerd runs with our configuration file. `start` looks for it first, and the host allows only one
  *   start at a time. So whenever this program crashes, the next run adopts the containerd.
- * - Only `stop` ends a containerd that answers. After `release`, or if we die, it keeps running.
+ * - Only `stop` ends a containerd that answers, and `start` if what it started with has changed. After `release`, or if
+ *   we die, it keeps running.
  * - If `start` fails or is aborted, it kills the containerd that it launched, and releases it.
  * - `#recover` runs once when `#process` exits, and never after `release`.
  */
@@ -31,6 +32,8 @@ export interface ContainerdSupervisorDeps {
   readonly logger: Logger;
   /** Prepares a launch. Called for each launch, because a package upgrade may have installed another release. */
   readonly prepare: () => Promise<PreparedLaunch>;
+  /** Returns what a running containerd did not get, because it changed after its start. By default, nothing. */
+  readonly changesOf?: (process: ProcessIdentity) => Promise<readonly string[]>;
   readonly events: SupervisionEvents;
   readonly rootDir: string;
   /** Hint for the user if containerd does not start. */
@@ -160,6 +163,13 @@ export class ContainerdSupervisor {
 
   private async adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
     const { host, logger } = this.deps;
+    const changes = (await this.deps.changesOf?.(process)) ?? [];
+    signal.throwIfAborted();
+    if (changes.length > 0) {
+      logger.info({ pid: process.pid, changes }, 'Restarting containerd to apply changes; pods keep running');
+      await this.terminate(process);
+      return undefined;
+    }
     const gone = new AbortController();
     const decided = new AbortController();
     void this.isGoneWithin(process, adoptTimeoutMs, decided.signal).then((isGone) => {

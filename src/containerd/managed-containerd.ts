@@ -6,6 +6,7 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../files/make-folder.ts';
+import type { ProcessIdentity } from '../process/process-identity.ts';
 import { requireRoot } from '../process/needs-root.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import { type CNISetup, confFileName, ensureCNIConfig, removeBridge, usualClaimsDir } from './cni-config.ts';
@@ -26,6 +27,7 @@ import type { ImportProgress } from './import-progress.ts';
 import { LinuxContainerdHost, type PlaceProcess } from './linux-containerd-host.ts';
 import { ManagedImages } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
+import { startChanges } from './outdated-start.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
 import type { OrphanShims } from './orphan-shims.ts';
 import { pauseImageName } from './pause/pause-image.ts';
@@ -46,6 +48,8 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly find?: () => Promise<InstalledContainerd>;
   /** Finds the CNI folders. Defaults to the machine's own, or else to our bridge network. */
   readonly cni?: () => Promise<CNISetup>;
+  /** If true, a running containerd is restarted for another program, proxy variables or certificates. */
+  readonly restartsForChanges?: boolean;
   /** Moves a new containerd into its own scope, such as a systemd unit. */
   readonly place?: PlaceProcess;
   /**
@@ -110,6 +114,7 @@ export class ManagedContainerd {
       clock: this.clock,
       logger: this.logger,
       prepare: () => this.prepare(),
+      changesOf: (process) => this.changesOf(process),
       events: {
         ...options,
         onRestart: (process) => {
@@ -308,6 +313,13 @@ export class ManagedContainerd {
     });
     await writeFileAtomic(configFile, config);
     return { containerd, warnings: cni.warnings };
+  }
+
+  private async changesOf(process: ProcessIdentity): Promise<readonly string[]> {
+    if (this.options.restartsForChanges !== true) return [];
+    // The running one is kept if no other one is installed.
+    const installed = await this.find().catch(() => undefined);
+    return installed === undefined ? [] : startChanges(process, installed.containerd);
   }
 
   private find(): Promise<InstalledContainerd> {

@@ -325,6 +325,8 @@ async function startManaged(
     rootDir,
     clock: systemClock,
     logger,
+    // Runs that share a containerd must not interrupt each other's pulls.
+    restartsForChanges: rootDir === options.rootDir,
     place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
     systemdCgroup: options.cgroupDriver === 'systemd',
     ...(!options.keepDamagedStore && { onSetAside: reportSetAside(logger, onStoreReplaced) }),

@@ -473,3 +473,26 @@ test('a pod that asks for no device of a resource is refused while no device of 
     given: [[]],
   });
 });
+
+test.each([
+  ['1.6.20~ds1', 'containerd 1.6 does not support CDI devices: a.example/gpu=g0'],
+  ['v1.7.24', undefined],
+])('containerd %s gets CDI devices only if it supports them', async (runtimeVersion, refusal) => {
+  const world = await World.make();
+  Object.assign(world.runtime.release, { runtimeName: 'containerd', runtimeVersion });
+  const plugin = goodPlugin(healthy('g0'));
+  plugin.answers['allocate'] = () => ({
+    containerResponses: [
+      { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [{ name: 'a.example/gpu=g0' }] },
+    ],
+  });
+  const { engine, source } = await boot(world, { 'a.example/gpu': plugin });
+  source.set(podWith('app', 'a.example/gpu'));
+  await world.pass(5000);
+  const { waiting } = engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]?.state ?? {};
+  const given = world.runtime.requestsOf('createContainer').map(({ config }) => config?.CDIDevices);
+  expect({ message: waiting?.message, given }).toEqual({
+    message: refusal,
+    given: refusal === undefined ? [[{ name: 'a.example/gpu=g0' }]] : [],
+  });
+});

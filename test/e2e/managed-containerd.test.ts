@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ProcessIdentity } from '../../src/process/process-identity.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
@@ -125,6 +125,28 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     expect(await sandboxState()).toBe('SANDBOX_READY');
   });
 
+  test('applies the edits of CDI devices, unless it is 1.6', async () => {
+    const name = `kubelet-ts.test/thing${process.pid}`;
+    const edits = { containerEdits: { env: ['CDI=yes'] } };
+    const specFile = `/run/cdi/${name.replace('/', '-')}.json`;
+    await mkdir('/run/cdi', { recursive: true });
+    await writeFile(specFile, JSON.stringify({ cdiVersion: '0.5.0', kind: name, devices: [{ name: 'a', ...edits }] }));
+    onTestFinished(() => rm(specFile));
+    const { containerId } = await runtime().createContainer({
+      podSandboxId,
+      config: {
+        metadata: { name: 'app', attempt: 0 },
+        image: { image: pauseImageName },
+        CDIDevices: [{ name: `${name}=a` }],
+      },
+      sandboxConfig: { metadata: { name: 'web', uid: 'uid-1', namespace: 'default', attempt: 0 } },
+    });
+    const { info } = await runtime().containerStatus({ containerId, verbose: true });
+    const { runtimeVersion } = await runtime().version({});
+    expect(info['info']?.includes('CDI=yes')).toBe(!/^v?1\.6\./.test(runtimeVersion));
+    await runtime().removeContainer({ containerId });
+  });
+
   test('has the pause image again as soon as a sandbox needs it, and asks no registry', async () => {
     await grpcImageService(channel).removeImage({ image: { image: pauseImageName } });
     const config = {
@@ -177,6 +199,23 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     await rm(containerd.paths.pidFile);
     containerd = make();
     expect(await containerd.start()).toMatchObject({ pid, adopted: true });
+  });
+
+  test('is restarted for another proxy, with its pods, and then adopted again', async () => {
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+    const pid = containerd.pid;
+    for (const adopted of [false, true]) {
+      containerd.release();
+      containerd = make({ restartsForChanges: true });
+      expect(await containerd.start()).toMatchObject({ adopted });
+      expect(await sandboxState()).toBe('SANDBOX_READY');
+    }
+    expect(containerd.pid).not.toBe(pid);
+    const environ = await readFile(`/proc/${containerd.pid ?? 0}/environ`, 'utf8');
+    expect(environ.split('\0')).toContain('HTTPS_PROXY=http://proxy.example:3128');
   });
 
   test.each(['adopted', 'started'])('is started again when the one we %s is killed, and keeps its pods', async () => {

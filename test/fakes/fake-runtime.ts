@@ -195,12 +195,10 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
 
   // The runtime.
 
-  readonly version = this.unary('version', () => ({
-    version: '0.1.0',
-    runtimeName: 'fake',
-    runtimeVersion: '1.0.0',
-    runtimeApiVersion: 'v1',
-  }));
+  /** What the runtime says that it is. */
+  readonly release = { runtimeName: 'fake', runtimeVersion: '1.0.0' };
+
+  readonly version = this.unary('version', () => ({ version: '0.1.0', ...this.release, runtimeApiVersion: 'v1' }));
 
   readonly status = this.unary('status', ({ verbose }) => ({
     status: { conditions: [...this.#conditions.values()] },

@@ -102,6 +102,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
       : undefined,
     node,
     supportsRecursiveReadOnly,
+    ignoresCDIDevices: () => runtimeState.ignoresCDIDevices,
     restartCounts: earlier.histories,
     postStartHooks: statusRecords,
     podResources: earlier.podResources,

@@ -51,7 +51,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
       ways: [...networkWays(subject), 'Or set hostNetwork: true for a pod that may use the network of this machine.'],
     };
   }
-  const meaning = meaningOf(sandboxTexts, message) ?? meaningOf(machineTexts, message);
+  const meaning = meaningOf(sandboxTexts, message, subject) ?? meaningOf(machineTexts, message);
   const isNetwork = /network|cni|port|IP address/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
@@ -76,7 +76,7 @@ function networkWays({ node }: Subject): string[] {
   ];
 }
 
-const sandboxTexts: readonly KnownText<[]>[] = [
+const sandboxTexts: readonly KnownText<[Subject]>[] = [
   {
     // The runtime refuses a second attempt until the first one is over.
     pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
@@ -119,7 +119,12 @@ const sandboxTexts: readonly KnownText<[]>[] = [
     pattern:
       /no runtime for "([^"]+)" is configured|unknown runtime handler "([^"]+)"|runtime handler (\S+) (?:is )?not/i,
     cause: ([, a, b, c]) => `the container runtime has no handler "${a ?? b ?? c ?? ''}"`,
-    ways: () => ['Configure the handler in the container runtime, or leave spec.runtimeClassName out.'],
+    ways: (_found, { node }) => [
+      node?.runtime.managed === true
+        ? 'The managed containerd has only runc. Configure the handler in a containerd of your own, and name it: kubelet-ts run --container-runtime-endpoint SOCKET'
+        : 'Configure the handler in the container runtime.',
+      'Or leave spec.runtimeClassName out.',
+    ],
   },
   {
     pattern: /address already in use|port is already allocated/i,

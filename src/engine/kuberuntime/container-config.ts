@@ -26,6 +26,8 @@ export interface ContainerConfigDeps {
   node: RuntimeSettings;
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
+  /** True if the runtime ignores CDI devices. */
+  ignoresCDIDevices: () => boolean;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'cpusetsOf'> | undefined;
   exclusiveCPUs: ExclusiveCPUs;
@@ -56,9 +58,18 @@ export async function containerConfig(
 ): Promise<{ config: ContainerConfig; sets: ContainerCpusets | undefined }> {
   const { pod, container } = configured;
   const devices = await deps.devices?.containerDevices(pod, container);
+  if (deps.ignoresCDIDevices()) refuseCDIDevices(devices?.cdiDevices ?? []);
   const sets = deps.podResources?.cpusetsOf(pod, container);
   const made = await makeConfig(deps, configured, { ...instance, devices });
   return withContainerSets(made, sets);
+}
+
+/** A container without the edits of its devices would start and not find them. */
+function refuseCDIDevices(names: readonly string[]): void {
+  if (names.length === 0) return;
+  throw new UserError(`containerd 1.6 does not support CDI devices: ${names.join(', ')}`, {
+    hint: 'Install containerd 1.7 or newer.',
+  });
 }
 
 async function makeConfig(

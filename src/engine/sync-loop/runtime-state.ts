@@ -53,6 +53,11 @@ export class RuntimeState {
 
   constructor(private readonly deps: Deps) {}
 
+  /** True for containerd 1.6, which starts containers without the edits of their CDI devices. */
+  get ignoresCDIDevices(): boolean {
+    return this.name === 'containerd' && /^v?1\.[0-6]\./.test(this.version);
+  }
+
   /** Checks the runtime periodically until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {

@@ -52,6 +52,15 @@ test.each([
   expect(waysOf(more, reasons.networkNotReady, message)).toEqual([...ways, hostNetwork]);
 });
 
+test.each([
+  [true, 'The managed containerd has only runc. Configure the handler in a containerd of your own, and name it'],
+  [false, 'Configure the handler in the container runtime.'],
+])('a missing handler leads to a runtime that has it (managed: %s)', (managed, way) => {
+  const message = 'rpc error: code = Unknown desc = no runtime for "nvidia" is configured';
+  const ways = waysOf({ managed }, reasons.failedCreatePodSandBox, message);
+  expect([ways[0]?.startsWith(way), ways[1]]).toEqual([true, 'Or leave spec.runtimeClassName out.']);
+});
+
 test('a pause image that cannot be pulled is named', () => {
   const message = 'failed to get sandbox image "registry.k8s.io/pause:3.6": failed to pull image';
   expect(waysOf({}, reasons.failedCreatePodSandBox, message)).toEqual([

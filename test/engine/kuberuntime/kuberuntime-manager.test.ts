@@ -77,6 +77,7 @@ function makeManager(): KuberuntimeManager {
     exclusiveCPUs: () => new Set(),
     node,
     supportsRecursiveReadOnly: () => false,
+    ignoresCDIDevices: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
     postStartHooks: { hookStarted: () => Promise.resolve(), hookFinished: () => undefined },
     clock,
