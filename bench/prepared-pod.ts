@@ -66,7 +66,7 @@ async function containerConfigs(
     container,
     podIPs: [],
     envs: [],
-    recursiveReadOnly: { isEnabled: true, isSupported: false },
+    supportsRecursiveReadOnly: false,
     volumes: new Map<string, never>(),
     podDir,
     clusterDomain: '',
@@ -92,5 +92,6 @@ export async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
   const options = await nodeOptions(command.opts<NodeFlags>(), []);
-  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime, options.cgroupDriver));
+  const cgroupDriver = await readCgroupDriver(stage.runtime, options.cgroupDriver);
+  return nodeConfig(options, await readMachine(rootDir), { cgroupDriver, nodeIPs: () => ['127.0.0.1'] });
 }

@@ -149,11 +149,9 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
         if (endsItsPods(options)) ending.podsOf(kubelet);
         const ended = kubelet.run(stopping.signal);
         void service.ready('Running');
-        if (options.featureGates.SystemdWatchdog) {
-          const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
-          // Stops with the agent.
-          notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);
-        }
+        const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
+        // Stops with the agent.
+        notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);
         await withLog(kubelet, ended, logger);
       } finally {
         api.close();

@@ -18,6 +18,7 @@ import { runSyncLoop } from './sync-loop/sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop/sync-loop-monitor.ts';
 import { programVersion } from '../process/program-version.ts';
 import { takeActivity, takeSnapshot } from './take-snapshot.ts';
+import { reasons } from './view/reasons.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type {
   EngineActivity,
@@ -131,7 +132,7 @@ export class Kubelet
   snapshot({ brief = false } = {}): EngineSnapshot {
     const { node } = this.deps;
     const { because, ...chosen } = this.deps.endpoint;
-    const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs, brief });
+    const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs(), brief });
     return {
       version: programVersion,
       nodeName: node.nodeName,
@@ -275,10 +276,23 @@ export class Kubelet
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),
+      ...(deps.followNodeIPs === undefined
+        ? []
+        : [keep('node addresses', { run: (signal) => this.followNodeIPs(signal) })]),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       ...(parts.pluginManager === undefined ? [] : [keep('plugin manager', parts.pluginManager)]),
       this.work(stopped),
     ];
+  }
+
+  /** Records changes of the node's addresses. The names of Services lead to the new ones. */
+  private async followNodeIPs(stopped: AbortSignal): Promise<void> {
+    const { deps, parts } = this;
+    await deps.followNodeIPs?.((before) => {
+      const message = `The address of the node changed from ${before.join(', ')} to ${deps.node.nodeIPs().join(', ')}`;
+      parts.events.emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAddressChanged, message });
+      parts.serviceNames.update();
+    }, stopped);
   }
 
   /**

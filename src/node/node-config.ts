@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { parseEvictionThresholds } from '../api/values/eviction-thresholds.ts';
 import { quantityValue, toQuantity } from '../api/values/quantity.ts';
-import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import {
   nodeAllocatable,
@@ -25,8 +24,12 @@ const maxContainerBackOffMs = 300_000;
 /**
  * The node's configuration from the flags and the machine. Throws a `UserError` if more is reserved than the node has.
  */
-export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
-  const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
+export function nodeConfig(
+  options: NodeOptions,
+  machine: Machine,
+  { cgroupDriver, nodeIPs }: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs'>,
+): NodeConfig {
+  const { rootDir, podLogsDir, nodeName, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupsPerQOS, evictionHard } = options;
   refuseCgroupVersion(options, machine);
   refuseSwap(options, machine);

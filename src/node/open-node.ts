@@ -13,6 +13,7 @@ import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
 import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
+import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { readFilesystemSize } from '../engine/host/filesystem-size.ts';
@@ -33,11 +34,13 @@ import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
+import { readHostNetwork } from './detect-node-ips.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { reasons } from '../engine/view/reasons.ts';
 import { recordNodePaths } from './last-node-paths.ts';
 import { recordRuntime } from './last-runtime.ts';
-import { nodeCgroupDriver } from './node-cgroup-driver.ts';
+import { monitorNetwork } from './network-monitor.ts';
+import { NodeAddresses } from './node-addresses.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
@@ -97,7 +100,14 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   ]);
   await checkNodeFitness(options, machine, logger, mountInfo);
   request.metrics.counts.set('kubelet_cgroup_version', machine.cgroupVersion);
-  const node = nodeConfig(options, machine, cgroupDriver);
+  const addresses = new NodeAddresses({
+    given: options.nodeIPs,
+    readNetwork: readHostNetwork,
+    monitor: monitorNetwork,
+    clock: systemClock,
+    logger: logger.child({ component: 'node-addresses' }),
+  });
+  const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current });
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
     runtime: runtime.withPauseImage(connection.runtime),
@@ -106,6 +116,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     eventStreams: connection.eventStreams,
     sources: sources(node),
     node,
+    followNodeIPs: (onChange, stopped) => addresses.follow(onChange, stopped),
     logind,
     cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,
@@ -155,7 +166,7 @@ async function openCgroups(
   runtime: RuntimeService,
   { mounts, logger, signal }: { mounts: CgroupMounts; logger: Logger; signal: AbortSignal },
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
-  const cgroupDriver = await retryWhileUnavailable(() => nodeCgroupDriver(options, runtime), {
+  const cgroupDriver = await retryWhileUnavailable(() => readCgroupDriver(runtime, options.cgroupDriver), {
     clock: systemClock,
     signal,
   });

@@ -6,18 +6,23 @@ import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts'
 import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
+/** Settings that a test of flags does not look at. */
+export const fixedNode: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs'> = {
+  cgroupDriver: 'cgroupfs',
+  nodeIPs: () => ['192.0.2.1'],
+};
+
 /** Node `edge1` with everything it writes in `folder`, and without cgroups or a resolver file. */
 export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = {}): NodeConfig {
   return {
     nodeName: 'edge1',
-    nodeIPs: ['192.0.2.1'],
+    ...fixedNode,
     rootDir: join(folder, 'root'),
     podLogsDir: join(folder, 'logs', 'pods'),
     containerLogLinksDir: join(folder, 'logs', 'containers'),
     resolvConf: '',
     clusterDNS: ['192.0.2.53'],
     clusterDomain: '',
-    cgroupDriver: 'cgroupfs',
     cgroupRoot: '/',
     cgroupsPerQOS: false,
     nodeAllocatable: {

@@ -12,7 +12,7 @@ export function noServiceNames(podDirs: PodDirs): ServiceNames {
     runningPods: () => [],
     statusOf: () => undefined,
     podDir: (uid) => podDirs.podDir(uid),
-    nodeIPs: [],
+    nodeIPs: () => [],
     clusterDomain: '',
     faults: silentFaults(),
     logger: silentLogger,

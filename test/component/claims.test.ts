@@ -36,7 +36,6 @@ function open(): VolumeManager {
     configObjects: objects,
     allocatable: {},
     clock: new FakeClock(),
-    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, folder, objects),
     onClaimFreed: (uid) => freed.push(uid),
   });

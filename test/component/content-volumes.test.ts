@@ -30,7 +30,6 @@ beforeEach(async () => {
     configObjects,
     allocatable: { memory: '16Mi' },
     clock: new FakeClock(),
-    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, folder),
   });
   // A failed test may leave something mounted.

@@ -138,7 +138,7 @@ async function runRound(seed: number, rootDir: string): Promise<void> {
     );
     return new VolumeManager({
       paths: new PathGuard({ maxHung: 1 }),
-      ...{ podDirs, configObjects: objects, csi, allocatable: {}, imageVolumes: false, clock: new FakeClock() },
+      ...{ podDirs, configObjects: objects, csi, allocatable: {}, clock: new FakeClock() },
       claims: makeVolumeClaims(podDirs, rootDir, objects),
     });
   };

@@ -71,7 +71,6 @@ function open(): typeof node {
     configObjects: objects,
     allocatable: {},
     clock: new FakeClock(),
-    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, rootDir, objects),
     csi: volumes,
   });

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadManifests } from '../../src/api/objects/load-manifests.ts';
@@ -6,6 +6,7 @@ import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { explainPod } from '../../src/engine/explain/explain-pod.ts';
 import type { Explanation } from '../../src/engine/explain/explanation.ts';
 import type { OperationRequest } from '../../src/engine/operations/operation.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
@@ -571,7 +572,7 @@ const rows: Row[] = [
       then: (world, engine) => world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff'),
     },
     'probe',
-    'its liveness probe has it killed: nothing listens on port 1',
+    'its liveness probe has it killed: nothing listens on port 1 of 127.0.0.1',
     'Correct the port of the probe.',
   ],
   [
@@ -736,6 +737,33 @@ describe('explain names the true cause and a way out of', () => {
     expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
     expect(explanation.ways.join('\n')).toContain(way);
   });
+});
+
+test('a resolver file that is missing is the cause, also after a stop and a start', async () => {
+  const world = await World.make();
+  const resolvConf = join(world.folder, 'resolv.conf');
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { resolvConf }) });
+  const explain = (): Explanation[] => {
+    const node = engine.kubelet.snapshot();
+    return node.pods.map((own) => explainPod({ ...own, node }));
+  };
+  declare(source, manifestOf({}));
+  await world.until(() => engine.messages('FailedCreatePodSandBox').length > 0);
+  const missing = explain();
+  await writeFile(resolvConf, 'nameserver 192.0.2.53\n');
+  await world.until(() => engine.isReady('shop-edge1'));
+  await operate(world, engine, 'stop');
+  await world.until(() => engine.pod('shop-edge1')?.worker.state === 'finished');
+  await rm(resolvConf);
+  await operate(world, engine, 'start');
+  await world.until(() => engine.messages('FailedCreatePodSandBox').length > 1);
+  await world.pass(5000);
+  for (const explanation of [...missing, ...explain()])
+    expect(explanation).toMatchObject({
+      stage: 'start',
+      cause: `the resolver file ${resolvConf} of this node is missing or cannot be read`,
+    });
 });
 
 test('a task that failed once and then succeeded is no trouble beside a container that runs', async () => {

@@ -36,7 +36,6 @@ test.each<[kind: string, volume: (path: string) => Omit<Volume, 'name'>, problem
     configObjects: objects,
     allocatable: {},
     clock: new FakeClock(),
-    imageVolumes: false,
     claims: makeVolumeClaims(podDirs, folder, objects),
   });
   const container = makeContainer({

@@ -48,7 +48,7 @@ describe('a pod that is declared', () => {
     const world = await World.make();
     world.runtime.scriptPodIPs(() => ['10.88.0.2', 'fd00::2']);
     const source = new ManualSource();
-    const node = makeNodeConfig(world.folder, { nodeIPs: ['fd00::1'] });
+    const node = makeNodeConfig(world.folder, { nodeIPs: () => ['fd00::1'] });
     const engine = await world.boot({ sources: [source], node });
     source.set(makeStaticPod('web'));
     await world.until(() => engine.isReady('web-edge1'));

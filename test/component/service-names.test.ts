@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Service } from '../../src/api/values/service.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
@@ -125,6 +127,42 @@ test('a pod on the host network has the address of the node', async () => {
   box.source.set(pod('web'), pod('db', { spec: { hostNetwork: true } }));
   await box.world.until(async () => (await known(box.world)).length > 0);
   expect(await known(box.world)).toEqual(['192.0.2.1 db']);
+});
+
+test('names, statuses and new containers follow the address of the node, with one event', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  let ips = ['192.0.2.99'];
+  let changed: (before: readonly string[]) => void = () => undefined;
+  const engine = await world.boot({
+    sources: [source],
+    node: makeNodeConfig(world.folder, { nodeIPs: () => ips }),
+    followNodeIPs: async (onChange, signal) => {
+      changed = onChange;
+      await once(signal, 'abort');
+    },
+  });
+  const env = [{ name: 'HOST_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
+  const db = pod('db', { spec: { hostNetwork: true } });
+  source.setConfigObjects(service('db'));
+  source.set(pod('web'), db);
+  await world.until(async () => engine.isReady('db-edge1') && (await known(world)).length > 0);
+
+  ips = ['192.0.2.55'];
+  changed(['192.0.2.99']);
+  const late = pod('late', { spec: { containers: [{ name: 'main', image: 'registry.example/app:1', env }] } });
+  source.set(pod('web'), db, late);
+  await world.until(async () => engine.isReady('late-edge1') && (await known(world)).join() === '192.0.2.55 db');
+  const { hostIP, podIP } = engine.pod('db-edge1')?.pod.status ?? {};
+  const created = world.runtime.requestsOf('createContainer').at(-1)?.config?.envs;
+  expect({ hostIP, podIP, variable: created?.find(({ key }) => key === 'HOST_IP')?.value.toString() }).toEqual({
+    hostIP: '192.0.2.55',
+    podIP: '192.0.2.55',
+    variable: '192.0.2.55',
+  });
+  expect(engine.messages('NodeAddressChanged')).toEqual([
+    'The address of the node changed from 192.0.2.99 to 192.0.2.55',
+  ]);
 });
 
 test('a hosts file that is no longer ours is left alone until the next start', async () => {

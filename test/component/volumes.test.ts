@@ -34,7 +34,7 @@ function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager }
     podDirs,
     manager: new VolumeManager({
       paths: new PathGuard({ maxHung: 1 }),
-      ...{ podDirs, allocatable, imageVolumes: false, claims: makeVolumeClaims(podDirs, rootDir) },
+      ...{ podDirs, allocatable, claims: makeVolumeClaims(podDirs, rootDir) },
       configObjects: new ConfigObjects(),
       clock: new FakeClock(),
     }),
@@ -145,7 +145,6 @@ describe('volumes of a pod', () => {
   });
 
   test('of other kinds are refused by name', async () => {
-    expect(await mountData(podWith({ image: { reference: 'a' } }))).toBe('image: the feature gate ImageVolume is off');
     expect(await mountData(podWith({ iscsi: { iqn: 'a', lun: 0, targetPortal: 'b' } }))).toBe(
       'iscsi: volumes of this kind are not supported',
     );

@@ -6,6 +6,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { ContainerLogManager } from '../../src/engine/logs/container-log-manager.ts';
 import { nodeConfig } from '../../src/node/node-config.ts';
 import { makeMachine } from '../builders/machine.ts';
+import { fixedNode } from '../builders/node-config.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { optionsOf, withConfigFile } from './start-case.ts';
@@ -59,7 +60,7 @@ export async function replayLogRotation(rotation: LogRotationCase): Promise<{ ex
   const folder = await mkdtemp(join(tmpdir(), 'golden-logs-'));
   try {
     const options = await withConfigFile(rotation, optionsOf);
-    const settings = nodeConfig(options, makeMachine(), 'cgroupfs').containerLogs;
+    const settings = nodeConfig(options, makeMachine(), fixedNode).containerLogs;
     const period = settings.monitorIntervalMs / secondMs;
     const firstCall = rotation.events.find(({ call }) => call !== undefined)?.t ?? period + startedAt;
     const timing = { period, phase: firstCall % period };

@@ -4,7 +4,7 @@ import { staticPodReferences } from '../../src/api/validation/static-pod-referen
 import { validatePod } from '../../src/api/validation/validate-pod.ts';
 import { configAnnotations } from '../../src/api/values/config-annotations.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../src/api/values/pod-level-resources.ts';
+import { withoutDisabledFields } from '../../src/api/values/disabled-fields.ts';
 import { podQOSClass } from '../../src/api/values/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../src/api/values/resource-totals.ts';
 import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
@@ -141,6 +141,8 @@ function admission(pod: Pod): JsonObject {
     pressures: [],
     evictionPolicy: 'kubelet',
     isShuttingDown: false,
+    supportsSupplementalGroupsPolicy: true,
+    allowsPodLevelResources: true,
   });
   return result.admit ? { admit: true } : { admit: false, reason: result.rejection.reason };
 }

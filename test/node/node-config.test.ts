@@ -7,10 +7,11 @@ import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/node/op
 import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { UserError } from '../../src/errors.ts';
 import { makeMachine } from '../builders/machine.ts';
+import { fixedNode } from '../builders/node-config.ts';
 
 /** The node that these flags make of a machine of four processors and 8 GiB. */
 async function nodeOf(...flags: string[]): Promise<NodeConfig> {
-  return nodeConfig(await optionsOf(...flags), makeMachine(), 'cgroupfs');
+  return nodeConfig(await optionsOf(...flags), makeMachine(), fixedNode);
 }
 
 function optionsOf(...flags: string[]): Promise<NodeOptions> {
@@ -69,10 +70,10 @@ describe('nodeConfig', () => {
   test('is not made of a machine with swap if the user set failSwapOn', async () => {
     const swaps = ['/dev/zram0', '/swap'].map((name) => ({ name, sizeBytes: 1n << 30n }));
     const machine = makeMachine({ swaps });
-    const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, 'cgroupfs'));
+    const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, fixedNode));
     await expect(refused).rejects.toThrow('swap is on (/dev/zram0, /swap), and failSwapOn is set');
     for (const flags of [[], ['--fail-swap-on=false']]) {
-      const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, 'cgroupfs');
+      const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, fixedNode);
       expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([true, 0n]);
     }
   });
@@ -83,7 +84,7 @@ describe('nodeConfig', () => {
     const { isTmpfsSwapped, containerNode } = nodeConfig(
       options,
       makeMachine({ swaps, hasTmpfsNoswap: true }),
-      'cgroupfs',
+      fixedNode,
     );
     expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([false, 3n]);
   });
@@ -115,10 +116,10 @@ describe('nodeConfig', () => {
 
   test('refuses cgroup v1 when it is told to', async () => {
     const options = await optionsOf('--fail-cgroupv1');
-    expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), 'cgroupfs')).toThrow(
+    expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), fixedNode)).toThrow(
       'this machine has cgroup v1 and failCgroupV1 is set',
     );
-    expect(() => nodeConfig(options, makeMachine(), 'cgroupfs')).not.toThrow();
+    expect(() => nodeConfig(options, makeMachine(), fixedNode)).not.toThrow();
   });
 
   test('labels the node as Kubernetes does', async () => {

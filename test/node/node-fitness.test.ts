@@ -44,7 +44,7 @@ describe('swap of the machine', () => {
 test.each([
   ['127.0.0.53', [{ resolvConf: '', nameServers: ['127.0.0.53'], hint: nameServersHint }]],
   ['192.0.2.53', []],
-])('name servers on loopback alone are a warning: %s', async (server, warnings) => {
+])('name servers that pods cannot reach are a warning: %s', async (server, warnings) => {
   const resolvConf = join(await temporaryFolder(), 'resolv.conf');
   await writeFile(resolvConf, `nameserver ${server}\n`);
   const warned: object[] = [];

@@ -26,7 +26,7 @@ type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
  */
 const podFields: readonly Row[] = [
   ['resourceClaims', 'resource claims need an API server'],
-  ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
+  ['resources', 'needs the feature gate PodLevelResources: the pod will not start', 'PodLevelResources'],
   ['volumes[].projected.sources[].podCertificate', 'needs an API server: the pod will not start'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [
@@ -37,7 +37,7 @@ const podFields: readonly Row[] = [
 
 /** One row for each field of a container or an init container. */
 const containerFields: readonly Row[] = [
-  ['lifecycle.stopSignal', 'ignored: the feature gate ContainerStopSignals is not built yet'],
+  ['lifecycle.stopSignal', 'ignored without the feature gate ContainerStopSignals', 'ContainerStopSignals'],
   ['volumeDevices[]', notCarriedOut],
 ];
 

@@ -17,8 +17,7 @@ export async function manifestsOf(paths: readonly string[], deps: CommandDeps): 
   const update = await readManifests({
     manifests: paths,
     nodeName: nodeNameOf(hostname()),
-    // Counts images of volumes too, whichever node will run the manifests.
-    featureGates: { ...defaultFeatureGates, ImageVolume: true },
+    featureGates: defaultFeatureGates,
     stdin,
   });
   refuseBroken(update.problems, 'nothing was done');

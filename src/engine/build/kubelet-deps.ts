@@ -42,6 +42,11 @@ export interface KubeletDeps {
   eventStreams: readonly RuntimeEventStream[];
   sources: readonly PodSource[];
   node: NodeConfig;
+  /**
+   * Calls back with the earlier addresses after each change of `node.nodeIPs`, until the signal is aborted. Undefined
+   * if they do not change.
+   */
+  followNodeIPs?: (onChange: (before: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   cgroups: CgroupManager;
   /** Creates the CPU manager and the memory manager. Undefined if nothing is allocated to pods. */
   podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;

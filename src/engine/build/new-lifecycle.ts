@@ -35,7 +35,7 @@ interface Engine {
 /** Creates the components that decide for the whole node which pods may start, and when all must stop. */
 export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isStopped }: Engine) {
   const { clock, emit, events, foreignPods, inputs, logger, meter, node } = base;
-  const { conditions, config, housekeeping, pleg, podManager, statusManager, workers } = earlier;
+  const { conditions, config, housekeeping, pleg, podManager, runtimeState, statusManager, workers } = earlier;
   const { prepuller, reasonCache, statuses, statusRecords } = earlier;
   const starter = new PodStarter({
     podManager,
@@ -60,6 +60,8 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
       pressures: conditions.pressures,
       evictionPolicy: node.eviction.policy,
       isShuttingDown: nodeShutdown.isShuttingDown,
+      supportsSupplementalGroupsPolicy: runtimeState.supportsSupplementalGroupsPolicy,
+      allowsPodLevelResources: node.featureGates.PodLevelResources,
     }),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
     isRunning: (uid) => {

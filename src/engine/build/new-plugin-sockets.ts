@@ -29,12 +29,7 @@ export function newPluginSockets(base: KubeletBase, { podManager, devices, podRe
     faults,
     logger: logger.child({ component: 'plugin-manager' }),
   });
-  const lister = podResourcesLister({
-    declaredPods: () => podManager.pods(),
-    devices,
-    podResources,
-    mayGet: node.featureGates.KubeletPodResourcesGet,
-  });
+  const lister = podResourcesLister({ declaredPods: () => podManager.pods(), devices, podResources });
   let server: UnixServer | undefined;
   const podResourcesSocket = {
     /** Rejects with the system error. */

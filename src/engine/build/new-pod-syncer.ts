@@ -53,6 +53,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     emit,
     clock,
     wallClock,
+    nodeIPs: node.nodeIPs,
     random: base.random,
   });
   const store = contentStore(runtime);
@@ -97,9 +98,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     nodeClasses: configObjects,
     podRemover: earlier.podRemover,
     podCgroups: containerManager.podResize,
-    userNamespaces: node.featureGates.UserNamespacesSupport
-      ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
-      : undefined,
+    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces }),
     node,
     supportsRecursiveReadOnly,
     ignoresCDIDevices: () => runtimeState.ignoresCDIDevices,
@@ -124,7 +123,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     clock,
     wallClock,
     runtimeName: () => runtimeState.name,
-    nodeIPFamily: ipFamilyOf(node.nodeIPs),
+    nodeIPFamily: () => ipFamilyOf(node.nodeIPs()),
     supportsRecursiveReadOnly,
   });
   const syncer = new KubeletPodSyncer({

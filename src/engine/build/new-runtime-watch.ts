@@ -27,6 +27,7 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
     readTerminationMessage: async (status) =>
       outgoing.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
     ends,
+    withStopSignals: node.featureGates.ContainerStopSignals,
   });
   const pleg = new GenericPleg({
     runtime: runtimePods,

@@ -54,7 +54,6 @@ export function newVolumes(base: KubeletBase, state: PodState, sources: Sources)
     configObjects,
     allocatable: node.allocatable,
     clock,
-    imageVolumes: node.featureGates.ImageVolume,
     claims,
     onClaimFreed: (uid) => {
       workQueue.enqueue(uid, 0);

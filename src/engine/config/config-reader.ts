@@ -4,7 +4,7 @@ import type { Pod } from '../../api/types.ts';
 import type { ClassPosition, ClassProblem } from '../../api/values/resolve-classes.ts';
 import { claimedKeys, NameOwners, podKeys } from '../../api/values/name-owners.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
+import { withoutDisabledFields } from '../../api/values/disabled-fields.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';

@@ -11,7 +11,7 @@ import type { ContainerLogSettings } from '../logs/container-log-manager.ts';
 import type { ShutdownSettings } from '../lifecycle/node-shutdown-groups.ts';
 import type { SysctlAllowlist } from '../lifecycle/sysctl-allowlist.ts';
 
-/** The engine's settings from flags and from the machine. Fixed while it runs. */
+/** The engine's settings from flags and from the machine. Fixed while it runs, except `nodeIPs`. */
 export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   /** Lower case, because pod names end in it. */
   nodeName: string;

@@ -11,15 +11,13 @@ interface Deps {
   devices: Pick<NodeDevices, 'allocated' | 'allocatable' | 'prune'> | undefined;
   /** Undefined if no container can have exclusive CPUs or memory nodes. */
   podResources: Pick<PodResources, 'resourcesOf' | 'allocatable'> | undefined;
-  /** Gate KubeletPodResourcesGet. */
-  mayGet: boolean;
 }
 
 /**
  * Lists the resources of pods for monitoring agents, including pods that finished or were not admitted. kubelet:
  * apis/podresources/server_v1.go
  */
-export function podResourcesLister({ declaredPods, devices, podResources, mayGet }: Deps): PodResourcesLister {
+export function podResourcesLister({ declaredPods, devices, podResources }: Deps): PodResourcesLister {
   const ofContainer = (pod: Pod, { name }: Container): object => {
     const { uid } = pod.metadata;
     const { cpus = [], memory = [] } = podResources?.resourcesOf(uid, name) ?? {};
@@ -49,7 +47,6 @@ export function podResourcesLister({ declaredPods, devices, podResources, mayGet
       };
     },
     get: ({ podName, podNamespace }) => {
-      if (!mayGet) throw new Error('PodResources API Get method disabled');
       const pod = declaredPods().find(
         ({ metadata }) => metadata.name === podName && metadata.namespace === podNamespace,
       );

@@ -48,6 +48,8 @@ export interface RuntimeContainerStatus {
   sandboxID?: string;
   /** What the runtime enforces. Undefined if it does not report that. */
   resources?: ReportedResources;
+  /** The signal that stops it, such as `SIGTERM`. Undefined if the runtime does not report it. */
+  stopSignal?: string;
   /** The user of its first process. Undefined if the runtime does not report it. */
   user?: NonNullable<ContainerStatus['user']>;
   /** True if the runtime lost the container and only our own record still shows it. */

@@ -96,6 +96,16 @@ const refusals: readonly Refusal[] = [
   },
   { pattern: /^AppArmor$/, ways: () => ['Remove appArmorProfile, or enable AppArmor on this machine.'] },
   {
+    pattern: /^SupplementalGroupsPolicyNotSupported$/,
+    field: 'spec.securityContext.supplementalGroupsPolicy',
+    ways: () => ['Set it to Merge, or update the container runtime: containerd 2.0 and CRI-O 1.31 support Strict.'],
+  },
+  {
+    pattern: /^PodLevelResourcesNotSupported$/,
+    field: 'spec.resources',
+    ways: () => ['Remove the resources of the pod, or do not turn off the feature gate PodLevelResources.'],
+  },
+  {
     pattern: /^Evicted$/,
     stage: 'evicted',
     ways: () => [

@@ -206,9 +206,4 @@ const volumeTexts: readonly KnownText<[]>[] = [
     cause: ([, key = '']) => `the object of the volume has no key ${key}`,
     ways: ([, key = '']) => [`Add the key ${key}, or correct items.`],
   },
-  {
-    pattern: /feature gate ImageVolume is off/,
-    cause: () => 'image volumes are off',
-    ways: () => ['Turn them on: --feature-gates ImageVolume=true'],
-  },
 ];

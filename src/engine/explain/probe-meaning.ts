@@ -25,18 +25,25 @@ interface Probed {
 const portOf = ({ httpGet, tcpSocket, grpc }: Probe): string =>
   String(httpGet?.port ?? tcpSocket?.port ?? grpc?.port ?? '');
 
+/** On the host network, a probe can name that address. A gRPC probe cannot. */
+const onHost = ({ probe: { httpGet, tcpSocket }, subject }: Probed): string =>
+  subject.pod.spec.hostNetwork === true && (httpGet ?? tcpSocket) !== undefined
+    ? ', or set host: 127.0.0.1 in the probe'
+    : '';
+
 const shellCommand = ({ part, subject }: Probed): string =>
   `kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- netstat -ltn`;
 
 /** Messages of this agent's probes of a port. */
 const portTexts: readonly KnownText<[Probed]>[] = [
   {
-    pattern: /connection refused/,
-    cause: (_found, { probe }) => `nothing listens on port ${portOf(probe)}`,
+    pattern: /(?:dial tcp \[?([\da-f.:]+?)\]?:\d+: .*)?connection refused/,
+    cause: ([, address], { probe }) =>
+      `nothing listens on port ${portOf(probe)}${address === undefined ? '' : ` of ${address}`}`,
     ways: (_found, probed) => [
       `Correct the port of the probe.${declaredPorts(probed.part)}`,
       `Or look for its port: ${shellCommand(probed)}`,
-      'A program that listens on 127.0.0.1 alone is not reached: let it listen on 0.0.0.0.',
+      `A program that listens on 127.0.0.1 alone is not reached: let it listen on 0.0.0.0${onHost(probed)}.`,
     ],
   },
   {

@@ -78,9 +78,15 @@ async function makeConfig(
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
   const targetContainerID = targetID(pod, container, podStatus);
-  const { nodeIPs, allocatable } = node;
+  const { allocatable } = node;
   const envFiles = await readEnvFiles(container, volumes);
-  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects, envFiles });
+  const own = makeEnvironment(pod, container, {
+    podIPs,
+    nodeIPs: node.nodeIPs(),
+    allocatable,
+    configObjects,
+    envFiles,
+  });
   const envs = [...(devices?.envs ?? []), ...own];
   const request = {
     pod,
@@ -88,10 +94,7 @@ async function makeConfig(
     podIPs,
     envs,
     volumes,
-    recursiveReadOnly: {
-      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
-      isSupported: supportsRecursiveReadOnly(),
-    },
+    supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,

@@ -32,7 +32,8 @@ interface MountRequest {
   /** The container's variables, for subPathExpr. */
   envs: readonly EnvironmentVariable[];
   volumes: ReadonlyMap<string, MountedVolume>;
-  recursiveReadOnly: RecursiveReadOnlySupport;
+  /** True if the runtime's default handler supports recursively read-only mounts. */
+  supportsRecursiveReadOnly: boolean;
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
   clusterDomain: string;
@@ -116,7 +117,7 @@ function volumeMount(mount: VolumeMount, index: number, request: MountRequest): 
     ...(volume.image && imageMount(volume.image, mount, request)),
     readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation] ?? 'PROPAGATION_PRIVATE',
-    ...(isRecursivelyReadOnly(mount, request.recursiveReadOnly) && { recursiveReadOnly: true }),
+    ...(isRecursivelyReadOnly(mount, request.supportsRecursiveReadOnly) && { recursiveReadOnly: true }),
   };
 }
 
@@ -222,20 +223,13 @@ export function expandSubPathExpr(text: string, envs: readonly EnvironmentVariab
   return expanded;
 }
 
-interface RecursiveReadOnlySupport {
-  /** Feature gate RecursiveReadOnlyMounts. */
-  isEnabled: boolean;
-  /** True if the runtime's default handler supports it. */
-  isSupported: boolean;
-}
-
 /**
- * True if a mount is recursively read-only. Throws a `UserError` if that is required but impossible. kubelet:
- * kubelet_pods.go resolveRecursiveReadOnly
+ * True if a mount is recursively read-only. `isSupported`: by the runtime's default handler. Throws a `UserError` if
+ * that is required but impossible. kubelet: kubelet_pods.go resolveRecursiveReadOnly
  */
 export function isRecursivelyReadOnly(
   { name, readOnly, mountPropagation = 'None', recursiveReadOnly: mode }: VolumeMount,
-  { isEnabled, isSupported }: RecursiveReadOnlySupport,
+  isSupported: boolean,
 ): boolean {
   if (mode === undefined || mode === 'Disabled') return false;
   const because = (problem: string): UserError =>
@@ -245,9 +239,5 @@ export function isRecursivelyReadOnly(
   if (readOnly !== true) throw because('read-only');
   if (mountPropagation !== 'None') throw because(`compatible with propagation "${mountPropagation}"`);
   if (mode === 'Enabled' && !isSupported) throw because('supported by the runtime');
-  if (!isSupported) return false;
-  if (!isEnabled) {
-    throw new UserError('recursive read-only mount needs feature gate "RecursiveReadOnlyMounts" to be enabled');
-  }
-  return true;
+  return isSupported;
 }

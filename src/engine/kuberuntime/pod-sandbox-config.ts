@@ -5,7 +5,7 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { podDNS } from '../network/dns.ts';
-import { leadsNowhere, nameServersHint, readResolvers } from '../network/resolvers.ts';
+import { leadsNowhere, nameServersHint, readResolvers, unreachableText } from '../network/resolvers.ts';
 import { reasons } from '../view/reasons.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { generatePodSandboxConfig } from './request/generate-pod-sandbox-config.ts';
@@ -34,10 +34,10 @@ export async function podSandboxConfig(
     clusterDNS: node.clusterDNS,
     clusterDomain: node.clusterDomain,
     hostResolvConf: hostNetwork ? resolvers?.host : resolvers?.ownNetwork,
-    nodeIPs: node.nodeIPs,
+    nodeIPs: node.nodeIPs(),
   });
   if (!hostNetwork && resolvers !== undefined && leadsNowhere(dns)) {
-    const message = `All name servers of ${node.resolvConf} are on loopback (${dns.servers.join(' ')}), which is unreachable from the network of this pod`;
+    const message = unreachableText(node.resolvConf, dns.servers);
     recorder?.warning(reasons.noReachableNameServer, message, undefined, nameServersHint);
   }
   for (const { reason, message, about } of warnings) {

@@ -25,8 +25,7 @@ export interface PodSandboxDeps {
   runtime: RuntimeService;
   node: RuntimeSettings;
   nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
-  /** Undefined if the feature gate UserNamespacesSupport is disabled. */
-  userNamespaces?: UserNamespaces | undefined;
+  userNamespaces: UserNamespaces;
   exclusiveCPUs: ExclusiveCPUs;
   clock: Clock;
 }
@@ -108,6 +107,6 @@ async function sandboxConfig(
   attempt: number,
   recorder: PodEventRecorder | undefined,
 ): Promise<PodSandboxConfig> {
-  const userNamespace = await userNamespaces?.getOrCreate(pod);
+  const userNamespace = await userNamespaces.getOrCreate(pod);
   return podSandboxConfig(pod, attempt, node, recorder, { userNamespace, exclusiveCPUs: exclusiveCPUs(pod) });
 }

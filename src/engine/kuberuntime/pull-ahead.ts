@@ -24,8 +24,7 @@ export async function pullAhead(
     const target = container.name;
     try {
       const request = { pod, container, sandboxConfig, recorder, signal };
-      // Without the feature gate the volume is rejected.
-      if (node.featureGates.ImageVolume) await pullImageVolumesAhead(imageManager, request);
+      await pullImageVolumesAhead(imageManager, request);
       await imageManager.pullAhead(request);
       results.push({ action: 'startContainer', target });
     } catch (error) {

@@ -11,6 +11,7 @@ import { quotaToMilliCPU, sharesToMilliCPU } from '../container-manager/cpu-conv
 import { ContainerExits } from '../container/container-exits.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/runtime-pod.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
+import { stopSignalName } from '../container/stop-signal.ts';
 import type {
   PreStopHook,
   RuntimeContainerState,
@@ -27,6 +28,8 @@ interface Deps {
   readTerminationMessage: ReadTerminationMessage;
   /** Container exits that events reported before the runtime's status did. Empty by default. */
   ends?: ContainerExits;
+  /** Feature gate ContainerStopSignals: statuses have the signal that stops a container. Off by default. */
+  withStopSignals?: boolean;
 }
 
 /**
@@ -120,7 +123,12 @@ export class RuntimePods {
   private async toContainerStatus(reported: ContainerStatus, sandboxID?: string): Promise<RuntimeContainerStatus> {
     const status = this.ends.complete(reported);
     const converted = toContainerStatus(status, await this.deps.readTerminationMessage(status));
-    return { ...converted, ...(sandboxID !== undefined && { sandboxID }) };
+    const stopSignal = this.deps.withStopSignals === true ? stopSignalName(status.stopSignal) : undefined;
+    return {
+      ...converted,
+      ...(sandboxID !== undefined && { sandboxID }),
+      ...(stopSignal !== undefined && { stopSignal }),
+    };
   }
 
   /** Reads each exited container once, because otherwise init containers and old instances would cause most calls. */

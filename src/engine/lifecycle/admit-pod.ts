@@ -4,6 +4,7 @@ import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { type EvictionPolicy, isEvictable } from '../../api/values/eviction-policy.ts';
 import { type LabelledNode, matchesNodeSelector } from '../../api/values/node-selector.ts';
+import { hasPodLevelResources } from '../../api/values/pod-level-resources.ts';
 import { podKey } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { requiresAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
@@ -26,6 +27,10 @@ export interface AdmissionNode {
   allocatable: ResourceList;
   allowedSysctls: SysctlAllowlist;
   appArmorEnabled: boolean;
+  /** What the runtime reports. Undefined until it has answered. */
+  supportsSupplementalGroupsPolicy: boolean | undefined;
+  /** Feature gate PodLevelResources. */
+  allowsPodLevelResources: boolean;
   /** Current pressure conditions, such as `MemoryPressure`. */
   pressures: readonly string[];
   /** Pods that may not be evicted start even under pressure. */
@@ -77,11 +82,11 @@ function refusalBeforeAllocation(pod: Pod, node: AdmissionNode): Refusal | undef
 
 /** The first handler that rejects the pod decides. kubelet: kubelet.go canAdmitPod */
 function decide(pod: Pod, { others, node, needed, allocation }: Circumstances): Decision {
-  const before = refusalBeforeAllocation(pod, node) ?? allocation ?? osRefusal(pod);
+  const before = refusalBeforeAllocation(pod, node) ?? allocation ?? osRefusal(pod) ?? groupsRefusal(pod, node);
   if (before !== undefined) return { refusal: before };
   const fit = fitOrPreempt(pod, others, node, needed);
   if ('refusal' in fit) return fit;
-  const after = appArmorRefusal(pod, node) ?? shutdownRefusal(node);
+  const after = appArmorRefusal(pod, node) ?? podLevelRefusal(pod, node) ?? shutdownRefusal(node);
   return after === undefined ? fit : { refusal: after };
 }
 
@@ -114,6 +119,14 @@ function osRefusal({ metadata, spec }: Pod): Refusal | undefined {
   }
   if (spec.os === undefined || spec.os.name === ownOS) return undefined;
   return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+}
+
+/** kubelet: lifecycle/predicate.go rejectPodAdmissionBasedOnSupplementalGroupsPolicy */
+function groupsRefusal({ spec }: Pod, { supportsSupplementalGroupsPolicy }: AdmissionNode): Refusal | undefined {
+  const { supplementalGroupsPolicy: policy } = spec.securityContext ?? {};
+  if (policy !== 'Strict' || supportsSupplementalGroupsPolicy !== false) return undefined;
+  const message = 'SupplementalGroupsPolicy=Strict is not supported in this node';
+  return { reason: 'SupplementalGroupsPolicyNotSupported', message, retryOn: 'node' };
 }
 
 /** kubelet: lifecycle/predicate.go Admit, preemption/preemption.go HandleAdmissionFailure */
@@ -231,6 +244,12 @@ function failed(predicate: string, text: string, words: string): Refusal {
 function appArmorRefusal(pod: Pod, { appArmorEnabled }: AdmissionNode): Refusal | undefined {
   if (appArmorEnabled || !requiresAppArmor(pod)) return undefined;
   return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+/** kubelet: lifecycle/handlers.go podFeaturesAdmitHandler */
+function podLevelRefusal({ spec }: Pod, { allowsPodLevelResources }: AdmissionNode): Refusal | undefined {
+  if (allowsPodLevelResources || !hasPodLevelResources(spec)) return undefined;
+  return { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' };
 }
 
 /** kubelet: nodeshutdown/nodeshutdown_manager_linux.go Admit */

@@ -4,8 +4,12 @@ import type { DNSConfig } from './dns.ts';
 import { canonicalIP } from './ip-address.ts';
 import { parseResolvConf } from './resolv-conf.ts';
 
-/** Lists the servers that systemd-resolved queries. /etc/resolv.conf only has its own loopback address. */
-const upstreamResolvConf = '/run/systemd/resolve/resolv.conf';
+/** Files of local resolvers that list the servers which they query: systemd-resolved, NetworkManager, dnsmasq. */
+const upstreamFiles = [
+  '/run/systemd/resolve/resolv.conf',
+  '/run/NetworkManager/no-stub-resolv.conf',
+  '/run/dnsmasq/resolv.conf',
+];
 
 /** What to do if pods cannot reach a name server. */
 export const nameServersHint =
@@ -18,13 +22,18 @@ export interface Resolvers {
 }
 
 /**
- * Reads the node's resolver file, and the file of systemd-resolved if needed. Rejects with a `UserError` if the first
- * cannot be read.
+ * Reads the node's resolver file. If a pod with its own network can reach none of its servers, also reads the files of
+ * local resolvers. Rejects with a `UserError` if the first file cannot be read.
  */
-export async function readResolvers(resolvConf: string, upstream = upstreamResolvConf): Promise<Resolvers> {
+export async function readResolvers(resolvConf: string, upstreams = upstreamFiles): Promise<Resolvers> {
   const host = await readResolvConf(resolvConf);
-  if (!leadsNowhere(host)) return { host, ownNetwork: host };
-  return { host, ownNetwork: forOwnNetwork(host, await readUpstream(upstream)) };
+  const own = host.servers.filter(isReachable);
+  if (own.length > 0) return { host, ownNetwork: { ...host, servers: own } };
+  for (const path of upstreams) {
+    const servers = (await readUpstream(path)).filter(isReachable);
+    if (servers.length > 0) return { host, ownNetwork: { ...host, servers } };
+  }
+  return { host, ownNetwork: host };
 }
 
 async function readResolvConf(path: string): Promise<DNSConfig> {
@@ -41,32 +50,32 @@ async function read(path: string): Promise<DNSConfig> {
   return parseResolvConf(bytes.toString('utf8'), path);
 }
 
-async function readUpstream(path: string): Promise<DNSConfig | undefined> {
+async function readUpstream(path: string): Promise<string[]> {
   try {
-    return await read(path);
+    return (await read(path)).servers;
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }
 
-/**
- * Returns the settings for a pod with its own network, where nothing listens on loopback. If all servers of the host
- * are on loopback, the servers of `upstream` replace them. If `upstream` has only loopback servers too, nothing
- * changes.
- */
-export function forOwnNetwork(host: DNSConfig, upstream: DNSConfig | undefined): DNSConfig {
-  const servers = upstream?.servers.filter((server) => !isOnLoopback(server)) ?? [];
-  return leadsNowhere(host) && servers.length > 0 ? { ...host, servers } : host;
-}
-
-/** True if a pod with its own network can reach none of the servers. */
+/** True if a pod with its own network can reach none of the servers. Without a server, programs ask loopback. */
 export function leadsNowhere({ servers }: Pick<DNSConfig, 'servers'>): boolean {
-  return servers.length > 0 && servers.every(isOnLoopback);
+  return !servers.some(isReachable);
 }
 
-/** `0.0.0.0` and `::` also mean this host. */
-function isOnLoopback(server: string): boolean {
+/** Returns the sentence for servers that lead nowhere. */
+export function unreachableText(resolvConf: string, servers: readonly string[]): string {
+  const listed = servers.length === 0 ? '' : `: ${servers.join(', ')}`;
+  return `${resolvConf} names no server that pods with their own network can reach${listed}`;
+}
+
+/**
+ * False for loopback addresses, and for link-local ones of IPv6, which end at the bridge. `0.0.0.0` and `::` mean this
+ * host. With IPv4, clouds have servers at link-local addresses, and the machine forwards to them.
+ */
+function isReachable(server: string): boolean {
+  if (/^fe[89ab][\da-f]:/i.test(server)) return false;
   const address = canonicalIP(server) ?? '';
-  return address.startsWith('127.') || ['0.0.0.0', '::', '::1'].includes(address);
+  return !address.startsWith('127.') && !['0.0.0.0', '::', '::1'].includes(address);
 }

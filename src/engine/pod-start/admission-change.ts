@@ -1,9 +1,9 @@
 import type { KubeletEvent } from '../view/events.ts';
 
 /**
- * A change that waiting pods may need. `room`: a pod ended, a UID of another program is free, or devices
- * changed. `order`: a pod became Ready or completed, or the declared pods changed. `node`: the node takes pods again.
- * `devices`: plugins have allocated, or devices changed.
+ * A change that waiting pods may need. `room`: a pod ended, a UID of another program is free, or devices changed.
+ * `order`: a pod became Ready or completed, or the declared pods changed. `node`: the node accepts pods again, or its
+ * runtime returned, perhaps as another release. `devices`: plugins have allocated, or devices changed.
  */
 export type AdmissionChange = 'room' | 'order' | 'node' | 'devices';
 
@@ -13,6 +13,7 @@ const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'remov
 /** The news in an event. Returns undefined if there is none. */
 export function admissionChange(event: KubeletEvent): AdmissionChange | undefined {
   if (event.type === 'WorkerStateChanged') return endStates.has(event.state) ? 'room' : undefined;
+  if (event.type === 'RuntimeReady') return 'node';
   if (event.type === 'PodStatusChanged') return event.ready || event.phase === 'Succeeded' ? 'order' : undefined;
   return event.type === 'PodAdded' || event.type === 'PodUpdated' || event.type === 'PodRemoved' ? 'order' : undefined;
 }

@@ -36,6 +36,8 @@ interface Deps extends ProbeDeps {
   onChange: (change: ProbeChange) => void;
   emit: Emit;
   wallClock: Pick<WallClockHistory, 'since'>;
+  /** Returns the addresses of pods on the host network, primary first. */
+  nodeIPs: () => readonly string[];
   /** Uniform in [0, 1). */
   random: () => number;
 }
@@ -157,8 +159,7 @@ export class ProberManager {
       ...restarts,
       view: () => this.view(pod, container.name),
       probeContainer: (containerID, signal) => {
-        const podIP = this.deps.getStatus(uid)?.podIP ?? '';
-        const target = { container, containerID, podIP, signal };
+        const target = { container, containerID, podIP: this.addressOf(pod), signal };
         return this.measured(pod, container.name, type, () => probeContainer(this.deps, type, probe, target, recorder));
       },
       publish: (containerID, result) => {
@@ -180,6 +181,12 @@ export class ProberManager {
       workers.delete(key);
       if (workers.size === 0) this.workers.delete(uid);
     });
+  }
+
+  /** Returns the address that the pod's status shows. Empty if it has none yet. */
+  private addressOf({ metadata, spec }: Pod): string {
+    const { getStatus, nodeIPs } = this.deps;
+    return (spec.hostNetwork === true ? nodeIPs()[0] : getStatus(metadata.uid)?.podIP) ?? '';
   }
 
   private view(pod: Pod, containerName: string): ProbeView {

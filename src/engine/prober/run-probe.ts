@@ -14,7 +14,7 @@ import { httpProbeRequest, resolveContainerPort } from '../network/http-action-r
 
 /** With the kubelet version that kubelet-ts follows. */
 const userAgent = 'kube-probe/1.36';
-/** Address used for pods on the host network. */
+/** Address used for a pod without an address. */
 const thisMachine = '127.0.0.1';
 
 /**
@@ -38,7 +38,7 @@ export interface ProbeDeps {
 export interface ProbeTarget {
   container: Container;
   containerID: string;
-  /** Empty on the host network. */
+  /** On the host network, the address of the node. Empty if the pod has none yet. */
   podIP: string;
   signal: AbortSignal;
 }

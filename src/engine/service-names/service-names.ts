@@ -23,8 +23,8 @@ interface Deps {
   runningPods: () => string[];
   statusOf: (uid: string) => PodStatus | undefined;
   podDir: (uid: string) => string;
-  /** Addresses of pods on the host network, primary first. */
-  nodeIPs: readonly string[];
+  /** Returns the addresses of pods on the host network, primary first. */
+  nodeIPs: () => readonly string[];
   clusterDomain: string;
   faults: Pick<Faults, 'record'>;
   logger: Logger;
@@ -62,8 +62,8 @@ export class ServiceNames {
   }
 
   /**
-   * Writes changed names into the files of running pods. Call this after each change of a Service, of a pod's address,
-   * or of its readiness.
+   * Writes changed names into the files of running pods. Call this after each change of a Service, of a pod's or the
+   * node's address, or of a pod's readiness.
    */
   update(): void {
     this.isDue = true;
@@ -136,7 +136,7 @@ export class ServiceNames {
       const status = statusOf(uid);
       const hasEnded = isPodPhaseTerminal(status?.phase);
       if (status === undefined || hasEnded || isTerminating(uid)) return [];
-      const ips = spec.hostNetwork === true ? nodeIPs : (status.podIPs ?? []).flatMap(({ ip = '' }) => ip);
+      const ips = spec.hostNetwork === true ? nodeIPs() : (status.podIPs ?? []).flatMap(({ ip = '' }) => ip);
       const { hostname = '', subdomain = '' } = spec;
       return [{ namespace, name, labels, hostname, subdomain, ips, isReady: isPodReady(status) }];
     });

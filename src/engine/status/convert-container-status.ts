@@ -30,6 +30,7 @@ export function convertContainerStatus(
     imageID: runtimeStatus.imageRef,
     containerID,
     ...containerResourceStatus(container, runtimeStatus),
+    ...(runtimeStatus.stopSignal !== undefined && { stopSignal: runtimeStatus.stopSignal }),
     ...(runtimeStatus.user && { user: runtimeStatus.user }),
     ...(oldStatus?.volumeMounts && { volumeMounts: oldStatus.volumeMounts }),
   };

@@ -25,7 +25,7 @@ interface Deps {
   wallClock: Pick<WallClockHistory, 'since'>;
   runtimeName: () => string;
   /** Family of the node's primary address. Pod addresses of this family come first. */
-  nodeIPFamily: IPFamily;
+  nodeIPFamily: () => IPFamily;
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
 }
@@ -113,7 +113,7 @@ export class PodStatuses {
       // Do not use the status' start time: it is truncated to seconds, so the deadline would pass too early.
       since: () => wallClock.since(acknowledgedAt),
       runtimeName: runtimeName(),
-      nodeIPFamily,
+      nodeIPFamily: nodeIPFamily(),
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });
     const withHealth = this.withDeviceHealth(uid, status);

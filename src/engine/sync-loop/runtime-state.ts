@@ -45,6 +45,8 @@ export class RuntimeState {
   /** Features of the runtime's default handler. */
   supportsUserNamespaces = false;
   supportsRecursiveReadOnly = false;
+  /** Feature of the runtime as a whole. Undefined until it has answered. */
+  supportsSupplementalGroupsPolicy: boolean | undefined;
   /** Where the disk of the root-dir is mounted, if it became read-only: no container can start or stop. */
   readOnlyDisk: string | undefined;
   private nextDiskCheckMonotonic = -Infinity;
@@ -128,11 +130,17 @@ export class RuntimeState {
         this.version = runtimeVersion;
       }
       const hadNoNetwork = this.networkError !== undefined;
-      const { status, runtimeHandlers, info } = await runtime.status({ verbose: hadNoNetwork }, { signal });
+      const {
+        status,
+        runtimeHandlers,
+        features: own,
+        info,
+      } = await runtime.status({ verbose: hadNoNetwork }, { signal });
       const wasLate = this.isLate;
       const features = runtimeHandlers.find(({ name }) => name === '')?.features;
       this.supportsUserNamespaces = features?.userNamespaces === true;
       this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
+      this.supportsSupplementalGroupsPolicy = own?.supplementalGroupsPolicy === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
       this.networkCommands = this.networkError !== undefined ? podNetworkCommands(info) : [];

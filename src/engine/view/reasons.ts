@@ -76,6 +76,8 @@ export const reasons = {
   /** Ours: containerd could not work with its store. */
   storeReplaced: 'ContainerdStoreReplaced',
   unhealthy: 'Unhealthy',
+  // Not in the kubelet, which only updates its Node object.
+  nodeAddressChanged: 'NodeAddressChanged',
   // Not in the kubelet, which gives pods servers that they cannot reach.
   noReachableNameServer: 'NoReachableNameServer',
   // Not in the kubelet, because it does not run if a limit is refused.

@@ -39,10 +39,6 @@ export function volumeMounter(request: VolumeRequest): VolumeMounter {
 }
 
 /** The agent pulls the image; the runtime mounts it. kubelet: pkg/volume/image */
-function imageVolume(_source: unknown, { imageVolumes }: VolumeRequest): VolumeMounter {
-  return {
-    mount: { hostPath: '', readOnly: true, managed: false },
-    setUp: () =>
-      imageVolumes ? Promise.resolve() : Promise.reject(new UserError('image: the feature gate ImageVolume is off')),
-  };
+function imageVolume(): VolumeMounter {
+  return { mount: { hostPath: '', readOnly: true, managed: false }, setUp: () => Promise.resolve() };
 }

@@ -37,8 +37,6 @@ export interface PodVolumes {
 interface Deps extends ContentSources {
   podDirs: PodDirs;
   clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Feature gate ImageVolume. */
-  imageVolumes: boolean;
   claims: VolumeClaims;
   /** Undefined if the node has no plugins. */
   csi?: CSIVolumes | undefined;

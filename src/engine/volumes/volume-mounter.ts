@@ -27,8 +27,6 @@ export interface VolumeRequest extends ContentSources {
   volume: Volume;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Feature gate ImageVolume. */
-  imageVolumes: boolean;
   claims: VolumeClaims;
   /** Guards hostPath volumes, whose file systems may hang. */
   paths: PathGuard;

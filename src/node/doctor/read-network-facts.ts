@@ -6,8 +6,8 @@ import { forwardChain } from '../../containerd/forward-rules.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
 import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
-import { errorMessage } from '../../errors.ts';
-import type { NetworkFacts, RegistryFacts } from './checks/facts.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import type { DNSFacts, NetworkFacts, RegistryFacts } from './checks/facts.ts';
 import { readSysctl } from './read-system-facts.ts';
 
 const configFolder = '/etc/cni/net.d';
@@ -19,13 +19,13 @@ const registryMs = 5000;
 
 export async function readNetwork(resolvConf: string): Promise<NetworkFacts> {
   const folders = searchFolders(process.env['PATH']);
-  const [pluginFolders, configs, iptables, nft, ipForward, resolvers, osRelease] = await Promise.all([
+  const [pluginFolders, configs, iptables, nft, ipForward, dns, osRelease] = await Promise.all([
     readPluginFolders(),
     readConfigs(),
     findProgram('iptables', folders),
     findProgram('nft', folders),
     readSysctl('net.ipv4.ip_forward'),
-    resolvConf === '' ? undefined : readResolvers(resolvConf).catch(() => undefined),
+    resolvConf === '' ? undefined : readDNS(resolvConf),
     readFile('/etc/os-release', 'utf8').catch(() => ''),
   ]);
   const iptablesError = iptables === undefined ? undefined : await failureOf(iptables);
@@ -38,9 +38,19 @@ export async function readNetwork(resolvConf: string): Promise<NetworkFacts> {
     ...(iptablesError !== undefined && { iptablesError }),
     ...(forward && { forward }),
     ...(ipForward !== undefined && { ipForward }),
-    ...(resolvers && { resolvers }),
+    ...(dns && { dns }),
     installHint: generateInstallHint(osRelease),
   };
+}
+
+async function readDNS(resolvConf: string): Promise<DNSFacts> {
+  try {
+    return { resolvConf, resolvers: await readResolvers(resolvConf) };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, hint } = error;
+    return { resolvConf, resolvers: { message, ...(hint !== undefined && { hint }) } };
+  }
 }
 
 async function readPluginFolders(): Promise<NetworkFacts['pluginFolders']> {

@@ -31,7 +31,6 @@ import {
 } from './read-configuration.ts';
 import { refuseURLs } from './url-for-path.ts';
 import { canonicalIP, isIPv6Address } from '../../engine/network/ip-address.ts';
-import { detectNodeIPs } from './detect-node-ips.ts';
 
 const isUnspecified = (ip: string): boolean => ip === '0.0.0.0' || ip === '::';
 
@@ -64,6 +63,7 @@ export interface NodeOptions
   /** The root-dir of the managed containerd. Differs from `rootDir` for runs that share one. */
   runtimeRootDir: string;
   nodeName: string;
+  /** Addresses by `--node-ip`. Empty if they are detected. */
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
   /** Exited containers to keep. */
@@ -279,8 +279,9 @@ async function checkAll(checks: readonly (() => unknown)[]): Promise<void> {
 }
 
 /**
- * The addresses of the node by `--node-ip`, or else the detected one. Ignores an invalid address with a warning. Throws
- * a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go ParseNodeIPArgument
+ * The addresses of the node by `--node-ip`; none if they are detected. Ignores an invalid address with a warning.
+ * Throws a `UserError` for more than one address of a family. kubelet: component-helpers node/util/ips.go
+ * ParseNodeIPArgument
  */
 function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: ManifestProblem[] } {
   const all = words.map((word) => ({ word, ip: canonicalIP(word.trim()) }));
@@ -304,6 +305,5 @@ function nodeIPsOf(words: readonly string[]): { nodeIPs: string[]; warnings: Man
       severity: 'warning' as const,
     }));
   // An address that stands for all addresses of a family is replaced by the detected one.
-  const nodeIPs = given.filter((ip) => !isUnspecified(ip));
-  return { nodeIPs: nodeIPs.length > 0 ? nodeIPs : detectNodeIPs(), warnings };
+  return { nodeIPs: given.filter((ip) => !isUnspecified(ip)), warnings };
 }

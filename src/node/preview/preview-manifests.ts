@@ -1,3 +1,4 @@
+import { withoutDisabledFields } from '../../api/values/disabled-fields.ts';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
@@ -6,11 +7,13 @@ import { isUnavailable } from '../../cri/errors.ts';
 import { ConfigObjects } from '../../engine/config-objects/config-objects.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
+import { readCgroupDriver } from '../../engine/container-manager/read-cgroup-driver.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
 import { UserError } from '../../errors.ts';
 import type { Connect } from '../runtime-connection.ts';
 import { withRuntime } from '../with-runtime.ts';
-import { nodeCgroupDriver } from '../node-cgroup-driver.ts';
+import { readHostNetwork } from '../detect-node-ips.ts';
+import { computeNodeIPs } from '../node-addresses.ts';
 import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { type PodPreview, previewPod } from './preview-pod.ts';
@@ -22,7 +25,8 @@ export async function previewManifests(
   connect: Connect,
 ): Promise<object[]> {
   const machine = await readMachine(existing(options.rootDir));
-  const node = nodeConfig(options, machine, await cgroupDriver(options, connect));
+  const { ips } = computeNodeIPs(options.nodeIPs, readHostNetwork(), []);
+  const node = nodeConfig(options, machine, { cgroupDriver: await cgroupDriver(options, connect), nodeIPs: () => ips });
   const objects = new ConfigObjects();
   objects.replace('manifests', configObjects.map(withoutSecrets));
   const previews = await Promise.all(
@@ -32,7 +36,8 @@ export async function previewManifests(
         [configAnnotations.source]: source,
         [configAnnotations.seen]: '<when it is read first>',
       };
-      return previewPod({ ...pod, metadata: { ...metadata, annotations } }, { node, configObjects: objects });
+      const enabled = withoutDisabledFields(pod, node.featureGates);
+      return previewPod({ ...enabled, metadata: { ...metadata, annotations } }, { node, configObjects: objects });
     }),
   );
   return previews.map(printed);
@@ -56,7 +61,7 @@ function withoutSecrets(object: ConfigObject): ConfigObject {
 /** The cgroup driver of the runtime if it answers, else the configured one. */
 async function cgroupDriver(options: NodeOptions, connect: Connect): Promise<CgroupDriver> {
   try {
-    return await withRuntime(connect(options), async ({ runtime }) => nodeCgroupDriver(options, runtime));
+    return await withRuntime(connect(options), ({ runtime }) => readCgroupDriver(runtime, options.cgroupDriver));
   } catch (error) {
     if (!(error instanceof UserError) && !isUnavailable(error)) throw error;
     return options.cgroupDriver;

@@ -48,7 +48,7 @@ const sandboxConfigAbove = '<config of RunPodSandbox>';
 /** Computes all requests up to the start of the containers, as the engine does. Creates and writes nothing. */
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
   const sandbox = await orRefused(() =>
-    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod, deps.node) }),
+    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod) }),
   );
   const { metadata, spec } = pod;
   const containers = initAndRegularContainers(spec);
@@ -94,9 +94,8 @@ function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Contai
 }
 
 function createContainer(pod: Pod, container: Container, { node, configObjects }: PreviewDeps): object {
-  const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
+  const { allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
   const podDirs = new PodDirs({ rootDir });
-  const imageVolumes = node.featureGates.ImageVolume;
   const claims = new VolumeClaims({
     rootDir,
     storage: configObjects,
@@ -109,13 +108,12 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     configObjects,
     allocatable,
     clock: systemClock,
-    imageVolumes,
     claims,
   });
   const podIPs = podIPsOf(pod, node);
   const envs = makeEnvironment(pod, container, {
     podIPs,
-    nodeIPs,
+    nodeIPs: node.nodeIPs(),
     allocatable,
     configObjects,
     envFiles: assumedEnvFiles(container),
@@ -128,7 +126,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
       envs,
       volumes: volumes.mountPoints(pod),
       // Assumed, because the runtime is not queried.
-      recursiveReadOnly: { isEnabled: node.featureGates.RecursiveReadOnlyMounts, isSupported: true },
+      supportsRecursiveReadOnly: true,
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
       selinuxEnabled,
@@ -143,14 +141,13 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     envs,
     mounts,
     node: node.containerNode,
-    security: { userNamespace: userNamespaceOf(pod, node) },
+    security: { userNamespace: userNamespaceOf(pod) },
   });
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
 }
 
 /** A pod with ids of its own is assumed to get the first range. */
-function userNamespaceOf({ spec }: Pod, { featureGates }: NodeConfig): UserNamespace | undefined {
-  if (!featureGates.UserNamespacesSupport) return undefined;
+function userNamespaceOf({ spec }: Pod): UserNamespace {
   return spec.hostUsers === false ? podUserNamespace() : nodeUserNamespace;
 }
 
@@ -186,7 +183,7 @@ function withoutUserCheck(pod: Pod, container: Container): { pod: Pod; container
 }
 
 function podIPsOf({ spec }: Pod, { nodeIPs }: NodeConfig): readonly string[] {
-  return spec.hostNetwork === true ? nodeIPs : ['<pod IP>'];
+  return spec.hostNetwork === true ? nodeIPs() : ['<pod IP>'];
 }
 
 async function files(

@@ -37,7 +37,11 @@ test('names a field that waits for a feature gate only where the gate is off', (
   const pod = { spec: { hostUsers: false, resources: { limits: { cpu: '1' } }, containers: [] } };
   const off = { ...defaultFeatureGates, PodLevelResources: false };
   expect(unsupportedFields(pod, off)).toEqual([
-    { field: 'spec.resources', message: 'ignored without the feature gate PodLevelResources', severity: 'warning' },
+    {
+      field: 'spec.resources',
+      message: 'needs the feature gate PodLevelResources: the pod will not start',
+      severity: 'warning',
+    },
   ]);
   expect(unsupportedFields(pod)).toEqual([]);
 });

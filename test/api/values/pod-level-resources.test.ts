@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { applyDefaults } from '../../../src/api/objects/apply-defaults.ts';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../../src/api/values/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../../src/api/values/resource-totals.ts';
 import type { PodSpec } from '../../../src/api/types.ts';
@@ -99,10 +98,4 @@ test('a pod that is limited as a whole is held to it, and so is a container that
     { cpuShares: 307, cpuQuota: 30_000, memoryLimitInBytes: 314_572_800n },
     { cpuShares: 10, cpuQuota: 5000, memoryLimitInBytes: 52_428_800n },
   ]);
-});
-
-test('the engine does not see them without the gate', () => {
-  const pod = podOf({ requests: { cpu: '1' } }, {});
-  expect(withoutDisabledFields(pod, defaultFeatureGates)).toBe(pod);
-  expect(withoutDisabledFields(pod, off)).toEqual(podOf(undefined, {}));
 });

@@ -39,8 +39,16 @@ describe('the output of a command names no port of the probe:', () => {
 });
 
 test.each<[Probe, string, string]>([
-  [{ tcpSocket: { port: 80 } }, 'dial tcp 10.88.0.2:80: connect: connection refused', 'nothing listens on port 80'],
-  [{ grpc: { port: 81 } }, 'dial tcp 10.88.0.2:81: connect: connection refused', 'nothing listens on port 81'],
+  [
+    { tcpSocket: { port: 80 } },
+    'dial tcp 10.88.0.2:80: connect: connection refused',
+    'nothing listens on port 80 of 10.88.0.2',
+  ],
+  [
+    { grpc: { port: 81 } },
+    'dial tcp 10.88.0.2:81: connect: connection refused',
+    'nothing listens on port 81 of 10.88.0.2',
+  ],
   [
     { httpGet: { port: 'http', path: '/ready' } },
     'HTTP probe failed with statuscode: 503',

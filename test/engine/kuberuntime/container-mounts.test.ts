@@ -26,7 +26,7 @@ const requestOf = (container: Container) => ({
     ['cache', { hostPath: '/host/cache', readOnly: false, managed: true }],
     ['config', { hostPath: '/host/config', readOnly: true, managed: true }],
   ]),
-  recursiveReadOnly: { isEnabled: true, isSupported: true },
+  supportsRecursiveReadOnly: true,
   podDir,
   clusterDomain: '',
   selinuxEnabled,

@@ -6,6 +6,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/flow/back-off.ts';
 import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
+import { UserNamespaces } from '../../../src/engine/userns/user-namespaces.ts';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
@@ -70,6 +71,7 @@ function makeManager(): KuberuntimeManager {
       }),
     }),
     podDirs,
+    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => false }),
     serviceNames: noServiceNames(podDirs),
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),

@@ -20,6 +20,8 @@ function node(changes: Partial<AdmissionNode> = {}): AdmissionNode {
     pressures: [],
     evictionPolicy: 'byPriority',
     isShuttingDown: false,
+    supportsSupplementalGroupsPolicy: true,
+    allowsPodLevelResources: true,
     ...changes,
   };
 }
@@ -135,6 +137,29 @@ describe('whatever the room', () => {
     expect(admitPod(pod, [], node({ allowedSysctls: sysctlAllowlist('6.1.0', ['net.core.*']) }))).toEqual(admitted);
   });
 
+  test('groups that a pod wants to itself need a runtime that can leave out those of the image', () => {
+    const pod = makePod({ spec: { securityContext: { supplementalGroupsPolicy: 'Strict' } } });
+    expect(rejection(pod, [], { supportsSupplementalGroupsPolicy: false })).toEqual({
+      reason: 'SupplementalGroupsPolicyNotSupported',
+      message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
+      retryOn: 'node',
+    });
+    const merging = makePod({ spec: { securityContext: { supplementalGroupsPolicy: 'Merge' } } });
+    expect(admitPod(merging, [], node({ supportsSupplementalGroupsPolicy: false }))).toEqual(admitted);
+    expect(admitPod(pod, [], node())).toEqual(admitted);
+    expect(admitPod(pod, [], node({ supportsSupplementalGroupsPolicy: undefined }))).toEqual(admitted);
+  });
+
+  test('resources of a whole pod need their feature gate', () => {
+    const pod = makePod({ spec: { resources: { requests: { cpu: '1m' } } } });
+    expect(rejection(pod, [], { allowsPodLevelResources: false })).toEqual({
+      reason: 'PodLevelResourcesNotSupported',
+      message: 'PodLevelResources feature gate is disabled',
+      retryOn: 'manifest',
+    });
+    expect(admitPod(makePod(), [], node({ allowsPodLevelResources: false }))).toEqual(admitted);
+  });
+
   test('a node that shuts down takes no pod', () => {
     expect(rejection(makePod(), [], { isShuttingDown: true })?.reason).toBe('NodeShutdown');
   });
@@ -243,21 +268,33 @@ test('of several reasons the first one in the order of the checks counts', () =>
     ['TopologyAffinityError', { allocation: { reason: 'TopologyAffinityError', message: '' } }],
     ['PodOSSelectorNodeLabelDoesNotMatch', { labels: { 'kubernetes.io/os': 'windows' } }],
     ['PodOSNotSupported', { spec: { os: { name: 'windows' } } }],
+    [
+      'SupplementalGroupsPolicyNotSupported',
+      {
+        spec: { securityContext: { supplementalGroupsPolicy: 'Strict' } },
+        node: { supportsSupplementalGroupsPolicy: false },
+      },
+    ],
     ['NodeAffinity', { spec: { nodeSelector: { disk: 'none' } } }],
     ['NodeName', { spec: { nodeName: 'edge2' } }],
     ['NodePorts', { container: { ports } }],
     ['UnexpectedAdmissionError', { container: { resources: { requests: { cpu: '3' } } } }],
     ['AppArmor', { container: { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } } }],
+    [
+      'PodLevelResourcesNotSupported',
+      { spec: { resources: { limits: { memory: '1Mi' } } }, node: { allowsPodLevelResources: false } },
+    ],
     ['NodeShutdown', { node: { isShuttingDown: true } }],
   ];
   const other = makePod({ metadata: { uid: 'other' }, spec: { containers: [makeContainer({ ports })] } });
   const reasonOf = (...left: Fault[]): string | undefined => {
     const all = <K extends keyof Fault>(part: K): Fault[K] =>
       Object.assign({}, ...left.map((fault) => fault[part])) as Fault[K];
+    const securityContext = Object.assign({}, ...left.map(({ spec }) => spec?.securityContext)) as object;
     const [allocation] = left.flatMap((fault) => fault.allocation ?? []);
     const pod = makePod({
       metadata: { labels: all('labels') ?? {}, annotations: { 'kubernetes.io/config.source': 'file' } },
-      spec: { containers: [makeContainer(all('container'))], priority: 0, ...all('spec') },
+      spec: { containers: [makeContainer(all('container'))], priority: 0, ...all('spec'), securityContext },
     });
     const admission = admitPod(pod, [other], node(all('node')), new Set(), allocation);
     return admission.admit ? undefined : admission.rejection.reason;

@@ -253,6 +253,7 @@ export class AdmissionModel {
   #node(): AdmissionNode {
     return {
       ...{ name: 'node1', labels: {}, taints: [], pressures: [], appArmorEnabled: true },
+      ...{ supportsSupplementalGroupsPolicy: true, allowsPodLevelResources: true },
       evictionPolicy: 'byPriority',
       allocatable: { cpu: String(cpus), memory: '1Gi', pods: String(maxPods) },
       allowedSysctls: { names: new Map(), prefixes: new Map() },

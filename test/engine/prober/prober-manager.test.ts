@@ -42,6 +42,7 @@ test.each(['Never', 'OnFailure'])(
       onChange: (change) => changes.push(change),
       checkHealth: () => Promise.reject(new Error('no gRPC probe is run')),
       emit: () => undefined,
+      nodeIPs: () => ['192.0.2.1'],
       random: () => 0,
     });
     const synced = { ...pod, spec: { ...pod.spec, restartPolicy } };
@@ -79,6 +80,7 @@ test('a container that a rule starts again keeps its readiness probe, so it is n
     onChange: () => undefined,
     checkHealth: () => Promise.reject(new Error('no gRPC probe is run')),
     emit: () => undefined,
+    nodeIPs: () => ['192.0.2.1'],
     random: () => 0,
   });
   const restartPolicyRules = [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }];
@@ -88,5 +90,41 @@ test('a container that a rule starts again keeps its readiness probe, so it is n
   state = { terminated: { exitCode: 42, startedAt: at, finishedAt: at } };
   await clock.advance(5000);
   expect(prober.workersOf('u1').readiness).toEqual(new Set(['app']));
+  prober.removePod('u1');
+});
+
+test('probes of a pod on the host network ask the address of the node, which may change', async () => {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const ips = ['192.0.2.1'];
+  const at = new Date(clock.now()).toISOString();
+  const prober = new ProberManager({
+    clock,
+    wallClock: new WallClockHistory(clock),
+    runtime: new FakeRuntime({ clock }),
+    getStatus: () => ({
+      phase: 'Running',
+      containerStatuses: [
+        {
+          ...{ name: 'app', containerID: 'fake://c1', started: true, ready: false, restartCount: 0 },
+          ...{ state: { running: { startedAt: at } }, image: '', imageID: '' },
+        },
+      ],
+    }),
+    onChange: () => undefined,
+    checkHealth: ({ host, port }) => {
+      asked.push(`${host}:${port}`);
+      return Promise.resolve(undefined);
+    },
+    emit: () => undefined,
+    nodeIPs: () => ips,
+    random: () => 0,
+  });
+  const app = makeContainer({ name: 'app', readinessProbe: { grpc: { port: 9000 }, periodSeconds: 10 } });
+  prober.addPod({ ...pod, spec: { ...pod.spec, hostNetwork: true, containers: [app] } });
+  await clock.advance(0);
+  ips[0] = '192.0.2.55';
+  await clock.advance(10_000);
+  expect(asked).toEqual(['192.0.2.1:9000', '192.0.2.55:9000']);
   prober.removePod('u1');
 });

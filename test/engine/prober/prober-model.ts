@@ -50,6 +50,7 @@ export class ProberModel {
       },
       checkHealth: () => Promise.reject(new Error('no gRPC probe is run')),
       emit: () => undefined,
+      nodeIPs: () => ['192.0.2.1'],
       random: () => 0.5,
     });
   }

@@ -11,6 +11,7 @@ import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openPlugins } from '../../../src/plugins/open-plugins.ts';
 import { PodResourcesListerDefinition } from '../../../src/plugins/generated/pod-resources.ts';
 import { makeMachine } from '../../builders/machine.ts';
+import { fixedNode } from '../../builders/node-config.ts';
 import { type Engine, World } from '../../component/world.ts';
 import { FakePlugin, type PluginCall } from '../../fakes/fake-plugin.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
@@ -84,7 +85,7 @@ class DeviceNode {
     scriptPods(world, Object.values(recording.manifests));
     const { cpus } = recording;
     const machine = cpus === undefined ? makeMachine() : machineOf(cpus);
-    const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
+    const node = { ...nodeConfig(options, machine, fixedNode), containerLogLinksDir: join(folder, 'log-links') };
     const { clock } = world;
     const podResources = await recordedManagers(options, { machine, node, clock });
     const statsHost = { cgroups: {}, procFolder: join(folder, 'proc'), runtimePID: () => undefined };

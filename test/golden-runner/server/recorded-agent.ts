@@ -18,6 +18,7 @@ import { nodeSources } from '../../../src/node/sources/node-sources.ts';
 import { serveHealthz } from '../../../src/server/api/healthz.ts';
 import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
 import { makeMachine } from '../../builders/machine.ts';
+import { fixedNode } from '../../builders/node-config.ts';
 import { type Engine, World } from '../../component/world.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
@@ -99,7 +100,7 @@ export class RecordedAgent {
     prepare(world);
     const statsHost = await describedNode(folder);
     const machine = makeMachine();
-    const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
+    const node = { ...nodeConfig(options, machine, fixedNode), containerLogLinksDir: join(folder, 'log-links') };
     const sources = nodeSources(options, silentLogger);
     const metrics = new AgentMetrics(world.clock, { version: referenceVersion, featureGates: options.featureGates });
     const { mounts } = world.cgroups;

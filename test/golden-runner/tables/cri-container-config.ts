@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
+import { withoutDisabledFields } from '../../../src/api/values/disabled-fields.ts';
 import type { EnvironmentVariable } from '../../../src/engine/kuberuntime/request/environment.ts';
 import { generateContainerConfig } from '../../../src/engine/kuberuntime/request/generate-container-config.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';

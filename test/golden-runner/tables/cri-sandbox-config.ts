@@ -1,6 +1,4 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import { generatePodSandboxConfig } from '../../../src/engine/kuberuntime/request/generate-pod-sandbox-config.ts';
 import type { DNSConfig } from '../../../src/engine/network/dns.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
@@ -23,7 +21,7 @@ export const criSandboxConfig = tableAdapter<In, Out>(
   'cri-sandbox-config',
   ({ pod, attempt, cgroupParent, hostname, hostDomain, dns, exclusiveCPUs }) =>
     orRefused(() => {
-      const config = generatePodSandboxConfig(withoutDisabledFields(pod, defaultFeatureGates), attempt, {
+      const config = generatePodSandboxConfig(pod, attempt, {
         podLogsDir: '/var/log/pods',
         cgroupParent,
         dns,

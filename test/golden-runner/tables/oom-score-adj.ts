@@ -1,7 +1,5 @@
 import { podQOSClass } from '../../../src/api/values/qos.ts';
 import type { Pod } from '../../../src/api/types.ts';
-import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import { containerOOMScoreAdj } from '../../../src/engine/container-manager/oom-score-adj.ts';
 import { containerNamed } from '../container-named.ts';
 import { tableAdapter } from '../table-adapter.ts';
@@ -18,7 +16,7 @@ export const oomScoreAdj = tableAdapter<In>(
   ({ pod: { spec }, container, memoryCapacity, static: isStatic }) => {
     const annotations = isStatic ? { 'kubernetes.io/config.source': 'file' } : {};
     const metadata = { name: 'p', namespace: 'default', uid: 'u', annotations };
-    const pod: Pod = withoutDisabledFields({ metadata, spec }, defaultFeatureGates);
+    const pod: Pod = { metadata, spec };
     return {
       oomScoreAdj: containerOOMScoreAdj(pod, containerNamed(pod, container), BigInt(memoryCapacity)),
       qosClass: podQOSClass(pod),

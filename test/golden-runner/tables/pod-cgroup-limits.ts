@@ -1,6 +1,4 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
-import { withoutDisabledFields } from '../../../src/api/values/pod-level-resources.ts';
 import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
 import { recordedLimits } from '../cgroup-limits-record.ts';
 import { tableAdapter } from '../table-adapter.ts';
@@ -12,5 +10,5 @@ interface In {
 }
 
 export const podCgroupLimitsTable = tableAdapter<In>('pod-cgroup-limits', ({ pod, ...settings }) =>
-  recordedLimits(podCgroupLimits(withoutDisabledFields(pod, defaultFeatureGates), settings)),
+  recordedLimits(podCgroupLimits(pod, settings)),
 );

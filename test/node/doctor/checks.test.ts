@@ -230,10 +230,15 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   [
     'name servers on loopback alone',
-    network({ resolvers: { host: loopback, ownNetwork: loopback } }),
+    network({ dns: { resolvConf: '/etc/resolv.conf', resolvers: { host: loopback, ownNetwork: loopback } } }),
     [
-      'dns warning: the name servers 127.0.0.53 are loopback addresses, which pods with their own network cannot reach -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
+      'dns warning: /etc/resolv.conf names no server that pods with their own network can reach: 127.0.0.53 -> Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
     ],
+  ],
+  [
+    'a resolver file that is missing',
+    network({ dns: { resolvConf: '/etc/resolv.conf', resolvers: { message: 'cannot read it', hint: 'Create it' } } }),
+    ['dns problem: no pod can start: cannot read it -> Create it'],
   ],
   [
     'a CNI configuration with a missing plugin, while the runtime reports a network',

@@ -59,9 +59,12 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
         configs: [],
         iptables: '/usr/sbin/iptables',
         ipForward: '1',
-        resolvers: {
-          host: { servers: ['127.0.0.53'], searches: [], options: [] },
-          ownNetwork: { servers: ['192.0.2.53'], searches: [], options: [] },
+        dns: {
+          resolvConf: '/etc/resolv.conf',
+          resolvers: {
+            host: { servers: ['127.0.0.53'], searches: [], options: [] },
+            ownNetwork: { servers: ['192.0.2.53'], searches: [], options: [] },
+          },
         },
         installHint: 'Install it with: apt-get install containernetworking-plugins',
       },

@@ -5,6 +5,7 @@ import { containerAnnotations, containerLabels } from './container-annotations.t
 import type { EnvironmentVariable } from './environment.ts';
 import { containerResources, type NodeResources } from './linux-resources.ts';
 import { containerLogPath } from '../../container/log-paths.ts';
+import { stopSignalOf } from '../../container/stop-signal.ts';
 import type { UserNamespace } from '../../userns/user-namespaces.ts';
 import {
   containerSecurityContext,
@@ -48,6 +49,7 @@ export interface ContainerNode extends SecurityNode {
  */
 export function generateContainerConfig(request: ContainerRequest): ContainerConfig {
   const { pod, container, restartCount, imageUser, envs, node, security = {} } = request;
+  const { stopSignal } = container.lifecycle ?? {};
   verifyRunAsNonRoot(pod, container, imageUser);
   return {
     metadata: { name: container.name, attempt: restartCount },
@@ -63,6 +65,7 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,
+    ...(stopSignal !== undefined && { stopSignal: stopSignalOf(stopSignal) }),
     linux: {
       resources: containerResources(pod, container, node.resources, request.exclusiveCPUs),
       securityContext: containerSecurityContext(pod, container, imageUser, node, security),

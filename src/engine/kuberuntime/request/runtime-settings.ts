@@ -5,8 +5,8 @@ import type { ContainerNode } from './generate-container-config.ts';
 
 /** The node settings that requests to the runtime depend on. */
 export interface RuntimeSettings {
-  /** Addresses of the node, primary first. */
-  nodeIPs: readonly string[];
+  /** Returns the current addresses of the node, primary first. Never empty. */
+  nodeIPs: () => readonly string[];
   /** kubelet: podLogsDir */
   podLogsDir: string;
   /** Folder of links to container logs. */

@@ -1,6 +1,6 @@
 import { neededPlugins } from '../../../containerd/cni-config.ts';
-import { leadsNowhere, nameServersHint } from '../../../engine/network/resolvers.ts';
-import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
+import { leadsNowhere, nameServersHint, unreachableText } from '../../../engine/network/resolvers.ts';
+import type { DNSFacts, Facts, NetworkFacts, RegistryFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
 /**
@@ -82,14 +82,14 @@ function judgeForward(forward: NetworkFacts['forward'], { agents, runtime }: Fac
 }
 
 export function checkDNS({ network }: Facts): Verdict[] {
-  return onFact(network, ({ resolvers }) => {
-    if (resolvers === undefined) return [];
-    const { servers } = resolvers.ownNetwork;
-    if (servers.length === 0) return [];
-    if (!leadsNowhere(resolvers.ownNetwork)) return [ok(`pods use ${servers.join(', ')}`)];
-    const evidence = `the name servers ${servers.join(', ')} are loopback addresses, which pods with their own network cannot reach`;
-    return [warning(evidence, nameServersHint)];
-  });
+  return onFact(network, ({ dns }) => (dns === undefined ? [] : [judgeDNS(dns)]));
+}
+
+function judgeDNS({ resolvConf, resolvers }: DNSFacts): Verdict {
+  if ('message' in resolvers) return problem(`no pod can start: ${resolvers.message}`, resolvers.hint ?? '');
+  const { servers } = resolvers.ownNetwork;
+  if (!leadsNowhere(resolvers.ownNetwork)) return ok(`pods use ${servers.join(', ')}`);
+  return warning(unreachableText(resolvConf, servers), nameServersHint);
 }
 
 export function checkRegistry({ registry }: Facts): Verdict[] {

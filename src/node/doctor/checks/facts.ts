@@ -116,9 +116,15 @@ export interface NetworkFacts {
   /** The policy of FORWARD, and whether a rule of ours allows connections to host ports. */
   forward?: { policy: string; hasRule: boolean };
   ipForward?: string;
-  /** Undefined without a resolver file, or if it cannot be read. */
-  resolvers?: Resolvers;
+  /** Undefined without a resolver file. */
+  dns?: DNSFacts;
   installHint: string;
+}
+
+/** The node's resolver file: its servers, or why it cannot be read. */
+export interface DNSFacts {
+  resolvConf: string;
+  resolvers: Resolvers | Trouble;
 }
 
 export interface DiskFacts {

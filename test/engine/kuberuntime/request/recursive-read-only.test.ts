@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isRecursivelyReadOnly } from '../../../../src/engine/kuberuntime/container-mounts.ts';
 
-const resolve = (mode: string | undefined, more: object, support: object): boolean =>
+const resolve = (mode: string | undefined, more: object, isSupported: boolean): boolean =>
   isRecursivelyReadOnly(
     {
       name: 'data',
@@ -10,40 +10,33 @@ const resolve = (mode: string | undefined, more: object, support: object): boole
       ...(mode !== undefined && { recursiveReadOnly: mode }),
       ...more,
     },
-    { isEnabled: true, isSupported: true, ...support },
+    isSupported,
   );
 
 test.each([
-  [undefined, {}, {}, false],
-  ['Disabled', {}, {}, false],
-  ['Disabled', { readOnly: false }, {}, false],
-  ['IfPossible', {}, {}, true],
-  ['IfPossible', { mountPropagation: 'None' }, {}, true],
-  ['IfPossible', {}, { isSupported: false }, false],
-  ['IfPossible', {}, { isSupported: false, isEnabled: false }, false],
-  ['Enabled', {}, {}, true],
-])('mode %s of a mount %j with %j is %s', (mode, more, support, expected) => {
-  expect(resolve(mode, more, support)).toBe(expected);
+  [undefined, {}, true, false],
+  ['Disabled', {}, true, false],
+  ['Disabled', { readOnly: false }, true, false],
+  ['IfPossible', {}, true, true],
+  ['IfPossible', { mountPropagation: 'None' }, true, true],
+  ['IfPossible', {}, false, false],
+  ['Enabled', {}, true, true],
+])('mode %s of a mount %j with support %s is %s', (mode, more, isSupported, expected) => {
+  expect(resolve(mode, more, isSupported)).toBe(expected);
 });
 
 const requested =
   'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not';
 
 test.each([
-  ['Enabled', {}, { isSupported: false }, `${requested} supported by the runtime`],
-  ['Enabled', { readOnly: false }, {}, `${requested} read-only`],
+  ['Enabled', {}, false, `${requested} supported by the runtime`],
+  ['Enabled', { readOnly: false }, true, `${requested} read-only`],
   [
     'IfPossible',
     { mountPropagation: 'HostToContainer' },
-    {},
+    true,
     `${requested} compatible with propagation "HostToContainer"`,
   ],
-  [
-    'Enabled',
-    {},
-    { isEnabled: false },
-    'recursive read-only mount needs feature gate "RecursiveReadOnlyMounts" to be enabled',
-  ],
-])('mode %s of a mount %j with %j is refused', (mode, more, support, message) => {
-  expect(() => resolve(mode, more, support)).toThrow(message);
+])('mode %s of a mount %j with support %s is refused', (mode, more, isSupported, message) => {
+  expect(() => resolve(mode, more, isSupported)).toThrow(message);
 });

@@ -9,15 +9,15 @@ export interface HostNetwork {
   isBridge: (name: string) => boolean;
 }
 
-/** Default address of a node. */
-const loopback = '127.0.0.1';
+/** Address of a node without a network. */
+export const loopback = '127.0.0.1';
 
 /**
  * Detects the address of the node. Prefers the interface of the default route, then the first interface that is not a
  * bridge, and IPv4 before IPv6. Returns 127.0.0.1 if there is only loopback. Finds only one family; for both, the
  * addresses must be named. kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
  */
-export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = hostNetwork()): string[] {
+export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork): string[] {
   const routed = defaultRouteInterfaces(routes);
   const others = Object.keys(interfaces).filter((name) => !routed.includes(name) && !isBridge(name));
   for (const names of [routed, others]) {
@@ -42,10 +42,12 @@ function defaultRouteInterfaces(routes: string): string[] {
     .map(([name = '']) => name);
 }
 
-function hostNetwork(): HostNetwork {
+/** Reads the interfaces and routes of this machine. */
+export function readHostNetwork(): HostNetwork {
   return {
     interfaces: networkInterfaces(),
     routes: existsSync('/proc/net/route') ? readFileSync('/proc/net/route', 'utf8') : '',
-    isBridge: (name) => existsSync(`/sys/class/net/${name}/bridge`),
+    // A network namespace may have the /sys of another one, which does not show our bridge.
+    isBridge: (name) => name.startsWith('kts') || existsSync(`/sys/class/net/${name}/bridge`),
   };
 }

@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import { expect, test } from 'vitest';
-import { detectNodeIPs } from '../../../src/node/options/detect-node-ips.ts';
+import { detectNodeIPs } from '../../src/node/detect-node-ips.ts';
 
 function address(ip: string, { internal = false, scopeid = 0 } = {}): NetworkInterfaceInfo {
   const rest = { address: ip, netmask: '', mac: '', internal, cidr: null };
