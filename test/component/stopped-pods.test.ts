@@ -227,6 +227,24 @@ describe('a removal before a fresh start that fails is tried again:', () => {
   });
 });
 
+test.each([
+  ['has stopped', (one: Running) => one.world.until(() => workerOf(one) === 'finished')],
+  ['stops', (one: Running) => one.world.pass(100)],
+])('a pod that ignores SIGTERM and is started once it %s starts at once, however often', async (_when, until) => {
+  const one = await running();
+  const { world, engine } = one;
+  world.runtime.script('main', { stopAfterMs: Infinity });
+  for (let round = 1; round <= 3; round++) {
+    await ask(one, 'stop');
+    await until(one);
+    await world.pass(10);
+    await ask(one, 'start');
+    await world.until(() => world.runtime.requestsOf('startContainer').length > round);
+    await world.pass(3000);
+  }
+  expect(engine.messages('BackOff')).toEqual([]);
+});
+
 test('a stop ends the revision of a manifest that changes meanwhile', async () => {
   const one = await running(cached({ env: [{ name: 'REVISION', value: '1' }] }));
   const asked = one.engine.kubelet.operate({ action: 'stop', pod: web });
