@@ -1,9 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
 import { searchFolders } from './find-containerd.ts';
-import { computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Subnet } from './cni-subnet.ts';
-import { subnetOf, SubnetClaims } from './subnet-claims.ts';
+import { collidingRoute, computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Route } from './cni-subnet.ts';
+import type { PodCIDR } from './pod-cidr.ts';
+import { bridgeNetworkOf, SubnetClaims } from './subnet-claims.ts';
+import { isIn } from './network/networked-sandbox.ts';
+import type { BridgeNetwork } from './network/rules.ts';
+import { readUplink, type Uplink } from './network/uplink.ts';
 import { systemClock } from '../clock.ts';
 import { withFileLock } from '../files/file-lock.ts';
 import type { Logger } from '../logger.ts';
@@ -13,23 +19,35 @@ import { writeFileAtomic } from '../files/write-file-atomic.ts';
 export interface CNIOptions {
   /** Folder of our own configuration: `<root-dir>/cni/net.d`. */
   readonly confDir: string;
+  /** The subnets that the user chose. */
+  readonly podCIDR?: PodCIDR;
+  /** The MTU that the user chose. Defaults to the uplink's. */
+  readonly mtu?: number | undefined;
   /** The machine's folder. If an administrator put a configuration there, it is used unchanged. */
   readonly machineConfDir?: string;
   /** Folders to search for CNI plugins, best first. */
   readonly binDirs?: readonly string[];
   /** Routes of the host. The pods' subnet must not overlap them. */
-  readonly hostRoutes?: readonly Subnet[];
+  readonly hostRoutes?: readonly Route[];
+  /** How the host reaches others. */
+  readonly uplink?: Uplink;
   /** Folders to search for iptables. */
   readonly programFolders?: readonly string[];
   /** Folder in which the root-dirs of this machine record their subnets. */
   readonly claimsDir?: string;
+  /** Folder in which the plugin host-local records the addresses of pods. */
+  readonly addressesDir?: string;
+  /** Exists while firewalld runs. */
+  readonly firewalldFile?: string;
+  /** True if a containerd with our configuration runs, so that no other can take its place. */
+  readonly isFixed?: boolean;
 }
 
 /** The CNI folders for containerd, and warnings. */
 export interface CNISetup {
   readonly confDir: string;
   readonly binDir: string;
-  /** Subnet of our bridge network. Undefined if the machine has its own configuration or no network is possible. */
+  /** IPv4 subnet of our bridge. Undefined if the machine has its own configuration or no network is possible. */
   readonly subnet: string | undefined;
   /** Sentences for the user. They do not concern pods on the host network. */
   readonly warnings: readonly string[];
@@ -38,16 +56,28 @@ export interface CNISetup {
 export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
 /** The bridge network needs all of these. */
 export const neededPlugins = ['bridge', 'host-local', 'loopback'];
-const optionalPlugins = ['portmap', 'firewall'];
+/** Puts pods into the trusted zone of firewalld, which rejects what no zone allows. */
+const firewallPlugin = 'firewall';
 export const usualClaimsDir = '/run/kubelet-ts/subnets';
 export const confFileName = '10-kubelet-ts.conflist';
+/** Addresses in use do not survive a reboot, and neither do the pods. */
+const addressesDataDir = '/run/kubelet-ts/cni';
+const networkName = 'kubelet-ts';
+const howToSwitch = 'run "kubelet-ts down --all" and start again';
 
-/** Uses the machine's CNI configuration. If there is none, writes one for a bridge network. */
+/**
+ * Uses the machine's CNI configuration. If there is none, writes one for a bridge network. While pods are on our
+ * bridge, it stays.
+ */
 export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
   const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
   const folders = await Promise.all(binDirs.map(async (dir) => ({ dir, plugins: await listFolder(dir) })));
   const { dir: binDir, plugins } = bestBinDir(folders);
-  if (await hasConfig(machineConfDir)) return { confDir: machineConfDir, binDir, subnet: undefined, warnings: [] };
+  const current = await readCurrent(options);
+  const machineConfig = await machineConfigIn(machineConfDir);
+  const keepsOwn = current.isUsed || options.isFixed === true;
+  if (machineConfig !== undefined && !keepsOwn)
+    return { confDir: machineConfDir, binDir, subnet: undefined, warnings: [] };
 
   const none = (warning: string): CNISetup => ({ confDir, binDir, subnet: undefined, warnings: [warning] });
   const missing = neededPlugins.filter((name) => !plugins.includes(name));
@@ -57,17 +87,40 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
         'Install them (containernetworking-plugins on Debian and Fedora, cni-plugins on Alpine and openSUSE) and start again.',
     );
   }
-  const hasIptables = await hasProgram('iptables', options.programFolders ?? searchFolders(process.env['PATH']));
-  const chained = hasIptables ? optionalPlugins.filter((name) => plugins.includes(name)) : [];
-  const subnet = await writeBridgeConfig(options, (chosen) =>
-    generateBridgeConfig({ subnet: chosen, ipMasq: hasIptables, chained }),
-  );
-  if (subnet === undefined) {
+  const written = await writeBridgeConfig(options, current, plugins);
+  if (written === undefined) {
     return none(
-      `Every private subnet is in use by a route of this machine: only pods with hostNetwork: true can run. Put a CNI configuration into ${machineConfDir}.`,
+      `Every private subnet is in use by a route of this machine: only pods with hostNetwork: true can run. Choose one with --pod-cidr, or put a CNI configuration into ${machineConfDir}.`,
     );
   }
-  return { confDir, binDir, subnet, warnings: bridgeWarnings(hasIptables, chained) };
+  const warnings = [
+    ...((await hasProgram('iptables', programFolders(options)))
+      ? []
+      : ['iptables is not installed: pods cannot reach other machines, and hostPort does not work.']),
+    ...(machineConfig === undefined
+      ? []
+      : [`${machineConfig} is not used while pods are on the bridge of kubelet-ts; to switch to it, ${howToSwitch}.`]),
+    ...written.warnings,
+  ];
+  return { confDir, binDir, subnet: written.subnet, warnings };
+}
+
+/** Our configuration as it is, and whether a pod has an address in its subnet. */
+interface Current {
+  readonly network: BridgeNetwork | undefined;
+  readonly isUsed: boolean;
+  /** True if an earlier release wrote it. Its plugins clean up after their pods only while they are in it. */
+  readonly isEarlier: boolean;
+}
+
+async function readCurrent(options: CNIOptions): Promise<Current> {
+  const { confDir, addressesDir = join(addressesDataDir, networkName) } = options;
+  const file = join(confDir, confFileName);
+  const network = await bridgeNetworkOf(file);
+  if (network === undefined) return { network, isUsed: false, isEarlier: false };
+  const used = (await listFolder(addressesDir)).filter((name) => isIPv4(name));
+  const isUsed = used.some((address) => isIn(network, address));
+  return { network, isUsed, isEarlier: (await readFile(file, 'utf8')).includes('"portmap"') };
 }
 
 /**
@@ -75,22 +128,98 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
  * Root-dirs choose one after another. Returns undefined if no subnet is free.
  */
 async function writeBridgeConfig(
-  { confDir, hostRoutes, claimsDir = usualClaimsDir }: CNIOptions,
-  configOf: (subnet: string) => string,
-): Promise<string | undefined> {
+  options: CNIOptions,
+  current: Current,
+  plugins: readonly string[],
+): Promise<{ subnet: string; warnings: string[] } | undefined> {
+  const { confDir, claimsDir = usualClaimsDir, uplink = await readUplink() } = options;
   const file = join(confDir, confFileName);
   const claims = new SubnetClaims(claimsDir);
+  const routes = options.hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
   return withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
-    // Keeps an earlier subnet, because pods have addresses in it. The bridge's own route does not conflict.
-    const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
+    const subnet = keptSubnet(options, current, routes) ?? freeSubnet(routes, await claims.ofOthers(file));
     if (subnet === undefined) return undefined;
-    await writeFileAtomic(file, configOf(subnet), 0o644);
+    const chained = plugins.includes(firewallPlugin) && (await hasFirewalld(options)) ? [firewallPlugin] : [];
+    const subnets = [subnet, ...(await ipv6Subnet(options, current, uplink))];
+    if (subnets.length > 1) await acceptAdvertisements(uplink);
+    const mtu = options.mtu ?? uplink.mtu;
+    const text = generateBridgeConfig({ subnets, chained, mtu });
+    if (!(current.isUsed && current.isEarlier) && text !== (await readFile(file, 'utf8').catch(() => '')))
+      await writeFileAtomic(file, text, 0o644);
     await claims.add(file);
-    return subnet;
+    return { subnet, warnings: subnetWarnings(subnet, options, routes) };
   });
 }
 
+/** Pods that run keep their subnet. Otherwise the user's choice counts, or the earlier one that no route overlaps. */
+function keptSubnet(
+  { podCIDR }: CNIOptions,
+  { network, isUsed }: Current,
+  routes: readonly Route[],
+): string | undefined {
+  const [subnet] = network?.subnets ?? [];
+  if (isUsed) return subnet;
+  if (podCIDR?.ipv4 !== undefined) return podCIDR.ipv4;
+  if (subnet === undefined || network === undefined) return undefined;
+  return collidingRoute(parseSubnet(subnet), network.bridge, routes) === undefined ? subnet : undefined;
+}
+
+function subnetWarnings(subnet: string, { podCIDR }: CNIOptions, routes: readonly Route[]): string[] {
+  const bridge = bridgeName(subnet);
+  const route = collidingRoute(parseSubnet(subnet), bridge, routes);
+  const isOther = podCIDR?.ipv4 !== undefined && podCIDR.ipv4 !== subnet;
+  return [
+    ...(route === undefined
+      ? []
+      : [`${describeCollision(subnet, bridge, route)}; to get another subnet, ${howToSwitch}.`]),
+    ...(isOther ? [`--pod-cidr ${podCIDR.ipv4} waits, because pods use ${subnet}; to switch, ${howToSwitch}.`] : []),
+  ];
+}
+
+/** In words for the log and for `doctor`. */
+export function describeCollision(subnet: string, bridge: string, route: Route): string {
+  return `The route ${formatSubnet(route)} of ${route.device} overlaps the pods' subnet ${subnet} (bridge ${bridge}), so one of them is cut off`;
+}
+
+/**
+ * A subnet of IPv6 as soon as the machine reaches others by it, because forwarding has a price: see
+ * `acceptAdvertisements`. It stays then.
+ */
+async function ipv6Subnet(options: CNIOptions, { network, isUsed }: Current, uplink: Uplink): Promise<string[]> {
+  const current = network?.subnets.filter((subnet) => subnet.includes(':')) ?? [];
+  if (isUsed && current.length > 0) return current;
+  if (options.podCIDR?.ipv6 !== undefined) return [options.podCIDR.ipv6];
+  if (current.length > 0 || uplink.ipv6Devices.length === 0) return current;
+  if (!(await hasProgram('ip6tables', programFolders(options)))) return [];
+  // RFC 4193: the prefix fd, then 40 random bits. The rest numbers the subnets of a site.
+  const [first = '', ...rest] =
+    randomBytes(5)
+      .toString('hex')
+      .match(/^..|..../g) ?? [];
+  return [`fd${first}:${rest.join(':')}::/64`];
+}
+
+/**
+ * A node that forwards IPv6, as the plugin makes it do, ignores the advertisements of routers, and would lose its own
+ * address and route. The value 2 accepts them nevertheless.
+ */
+async function acceptAdvertisements({ ipv6Devices }: Uplink): Promise<void> {
+  for (const device of ipv6Devices) {
+    const file = `/proc/sys/net/ipv6/conf/${device}/accept_ra`;
+    const value = await readFile(file, 'utf8').catch(() => '');
+    if (value.trim() === '1') await writeFile(file, '2');
+  }
+}
+
+const hasFirewalld = ({ firewalldFile = '/run/firewalld.pid' }: CNIOptions): Promise<boolean> =>
+  pathExists(firewalldFile);
+
+const programFolders = (options: CNIOptions): readonly string[] =>
+  options.programFolders ?? searchFolders(process.env['PATH']);
+
 interface BridgeRemoval {
+  /** Our CNI configuration. */
+  file: string;
   logger: Logger;
   /**
    * Lists the interfaces of this process's network namespace. /sys would show those of the namespace that mounted it.
@@ -106,14 +235,11 @@ interface BridgeRemoval {
  * Keeps a bridge that has other interfaces or cannot be removed, and logs that.
  */
 export async function removeBridge(
-  confDir: string,
-  { logger, interfacesFile = '/proc/net/dev', ip = 'ip', claimsDir = usualClaimsDir }: BridgeRemoval,
+  { bridge, subnets }: BridgeNetwork,
+  { file, logger, interfacesFile = '/proc/net/dev', ip = 'ip', claimsDir = usualClaimsDir }: BridgeRemoval,
 ): Promise<void> {
-  const file = join(confDir, confFileName);
-  const subnet = await subnetOf(file);
-  if (subnet === undefined || !(await interfaceNames(interfacesFile)).includes(bridgeName(subnet))) return;
-  if ((await new SubnetClaims(claimsDir).ofOthers(file)).includes(subnet)) return;
-  const bridge = bridgeName(subnet);
+  if (!(await interfaceNames(interfacesFile)).includes(bridge)) return;
+  if ((await new SubnetClaims(claimsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
   try {
     const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
     if (ports !== '')
@@ -132,33 +258,33 @@ async function interfaceNames(file: string): Promise<string[]> {
   return lines.map((line) => line.split(':')[0]?.trim() ?? '');
 }
 
-/** Generates a bridge network in which pods reach each other, the host and, through it, other machines. */
+/** Generates a bridge network in which pods reach each other and the host. `NetworkRules` connects it with others. */
 function generateBridgeConfig(options: {
-  readonly subnet: string;
-  readonly ipMasq: boolean;
+  readonly subnets: readonly string[];
   readonly chained: readonly string[];
+  readonly mtu: number | undefined;
 }): string {
-  const { subnet, ipMasq, chained } = options;
+  const { subnets, chained, mtu } = options;
   const config = {
     // Supported by every release of the plugins since 2018.
     cniVersion: '0.4.0',
-    name: 'kubelet-ts',
+    name: networkName,
     plugins: [
       {
         type: 'bridge',
-        bridge: bridgeName(subnet),
+        bridge: bridgeName(subnets[0] ?? ''),
         isGateway: true,
-        ipMasq,
+        ipMasq: false,
         hairpinMode: true,
+        ...(mtu !== undefined && { mtu }),
         ipam: {
           type: 'host-local',
-          ranges: [[{ subnet }]],
-          routes: [{ dst: '0.0.0.0/0' }],
-          // Addresses in use do not survive a reboot, and neither do the pods.
-          dataDir: '/run/kubelet-ts/cni',
+          ranges: subnets.map((subnet) => [{ subnet }]),
+          routes: subnets.map((subnet) => ({ dst: subnet.includes(':') ? '::/0' : '0.0.0.0/0' })),
+          dataDir: addressesDataDir,
         },
       },
-      ...chained.map((type) => (type === 'portmap' ? { type, capabilities: { portMappings: true } } : { type })),
+      ...chained.map((type) => ({ type })),
     ],
   };
   return `${JSON.stringify(config, undefined, 2)}\n`;
@@ -169,33 +295,25 @@ function generateBridgeConfig(options: {
  * over from another subnet has the wrong address.
  */
 function bridgeName(subnet: string): string {
-  const octets = subnet.split('.').slice(0, 3).map(Number);
-  return `kts${Buffer.from(octets).toString('hex')}`;
-}
-
-function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): string[] {
-  if (!hasIptables) return ['iptables is not installed: pods cannot reach other machines, and hostPort does not work.'];
-  if (!chained.includes('portmap')) return ['The CNI plugin portmap is missing: hostPort does not work.'];
-  return [];
+  const octets = subnet.split(/[./]/).slice(0, 4).map(Number);
+  return `kts${Buffer.from(octets.at(-1) === 0 ? octets.slice(0, 3) : octets).toString('hex')}`;
 }
 
 /** Returns the folder that contains most of the known plugins, or the first folder if all lack them. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
-  const known = [...neededPlugins, ...optionalPlugins];
+  const known = [...neededPlugins, firewallPlugin];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;
   const [first = { dir: '/opt/cni/bin', plugins: [] }, ...others] = folders;
   return others.reduce((best, folder) => (count(folder) > count(best) ? folder : best), first);
 }
 
-async function hasConfig(dir: string): Promise<boolean> {
-  return (await listFolder(dir)).some((name) => /\.(conf|conflist|json)$/.test(name));
+/** The first file that a runtime would load from a folder. */
+async function machineConfigIn(dir: string): Promise<string | undefined> {
+  const [first] = (await listFolder(dir)).filter((name) => /\.(conf|conflist|json)$/.test(name)).sort();
+  return first === undefined ? undefined : join(dir, first);
 }
 
-async function freeSubnet(
-  hostRoutes: readonly Subnet[] | undefined,
-  claimed: readonly string[],
-): Promise<string | undefined> {
-  const routes = hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
+function freeSubnet(routes: readonly Route[], claimed: readonly string[]): string | undefined {
   const subnet = computeFreeSubnet([...routes, ...claimed.map(parseSubnet)]);
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }

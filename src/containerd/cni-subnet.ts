@@ -13,20 +13,33 @@ export function computeFreeSubnet(routes: readonly Subnet[]): Subnet | undefined
   const meets = (subnet: Subnet, shortest: number): boolean =>
     routes.some((route) => route.prefixLength >= shortest && overlap(route, subnet));
   // A prefix shorter than /8 is a default route, or one of the two halves into which a VPN splits it.
-  return candidates.find((subnet) => !meets(subnet, 8)) ?? candidates.find((subnet) => !meets(subnet, 17));
+  return candidates.find((subnet) => !meets(subnet, 8)) ?? candidates.find((subnet) => !meets(subnet, wide));
+}
+
+/** Shorter prefixes cover whole private blocks: ours is more specific. */
+const wide = 17;
+
+export interface Route extends Subnet {
+  /** The interface, such as `eth0`. */
+  readonly device: string;
 }
 
 /** Parses the IPv4 routes of /proc/net/route. The columns Destination and Mask are little-endian hexadecimal. */
-export function parseRoutes(procNetRoute: string): Subnet[] {
+export function parseRoutes(procNetRoute: string): Route[] {
   return procNetRoute
     .split('\n')
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .flatMap(([, destination, , , , , , mask]) =>
+    .flatMap(([device = '', destination, , , , , , mask]) =>
       destination === undefined || mask === undefined
         ? []
-        : [{ address: hostOrder(destination), prefixLength: bitsSet(hostOrder(mask)) }],
+        : [{ device, address: hostOrder(destination), prefixLength: bitsSet(hostOrder(mask)) }],
     );
+}
+
+/** Returns a route of another interface that takes packets for a bridge's subnet, or answers to them, elsewhere. */
+export function collidingRoute(subnet: Subnet, bridge: string, routes: readonly Route[]): Route | undefined {
+  return routes.find((route) => route.device !== bridge && route.prefixLength >= wide && overlap(route, subnet));
 }
 
 /** Formats a subnet as in CNI configuration: `10.222.0.0/24`. */

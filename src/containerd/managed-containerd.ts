@@ -1,5 +1,4 @@
 import { chmod, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
@@ -9,7 +8,7 @@ import { makeFolder } from '../files/make-folder.ts';
 import type { ProcessIdentity } from '../process/process-identity.ts';
 import { requireRoot } from '../process/needs-root.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
-import { type CNISetup, confFileName, ensureCNIConfig, removeBridge, usualClaimsDir } from './cni-config.ts';
+import type { CNIOptions } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
 import { findShims } from './containerd-shims.ts';
@@ -20,7 +19,6 @@ import {
   type SupervisionEvents,
 } from './containerd-supervisor.ts';
 import { endShim } from './end-shim.ts';
-import { allowForwarding, disallowForwarding, type ForwardRules } from './forward-rules.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
@@ -30,6 +28,7 @@ import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-pat
 import { startChanges } from './outdated-start.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
 import type { OrphanShims } from './orphan-shims.ts';
+import { PodNetwork } from './pod-network.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
 import { setAsideStore, type StoreSetAside } from './set-aside-store.ts';
@@ -46,10 +45,10 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly systemdCgroup?: boolean;
   /** Finds the containerd to run. Defaults to the installed one. */
   readonly find?: () => Promise<InstalledContainerd>;
-  /** Finds the CNI folders. Defaults to the machine's own, or else to our bridge network. */
-  readonly cni?: () => Promise<CNISetup>;
   /** If true, a running containerd is restarted for another program, proxy variables or certificates. */
   readonly restartsForChanges?: boolean;
+  /** The choices of the user for our bridge network. */
+  readonly network?: Pick<CNIOptions, 'podCIDR' | 'mtu'>;
   /** Moves a new containerd into its own scope, such as a systemd unit. */
   readonly place?: PlaceProcess;
   /**
@@ -94,6 +93,7 @@ export class ManagedContainerd {
   readonly paths: ManagedPaths;
   private readonly clock: Clock;
   private readonly logger: Logger;
+  readonly network: PodNetwork;
   private readonly images: ManagedImages;
   private readonly supervisor: ContainerdSupervisor;
   private readonly orphanShims: OrphanShims;
@@ -103,6 +103,12 @@ export class ManagedContainerd {
     this.logger = options.logger.child({ component: 'managed-containerd' });
     this.paths = managedPaths(options.rootDir);
     this.endpoint = this.paths.endpoint;
+    this.network = new PodNetwork({
+      paths: this.paths,
+      choice: options.network ?? {},
+      clock: this.clock,
+      logger: this.logger,
+    });
     this.images = new ManagedImages({
       paths: this.paths,
       clock: this.clock,
@@ -153,9 +159,8 @@ export class ManagedContainerd {
     });
     void this.orphanShims.follow();
     this.keepHouse();
-    const unforwarded = await allowForwarding(this.forwardRules());
-    const all = unforwarded === undefined ? warnings : [...warnings, unforwarded];
-    return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: all };
+    const ofNetwork = await this.network.start(adopted);
+    return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: [...warnings, ...ofNetwork] };
   }
 
   /** Like `start`, for a caller that only stops pods: needs neither the pause image nor a network. */
@@ -240,10 +245,6 @@ export class ManagedContainerd {
     this.options.onSetAside?.(store, damage);
   }
 
-  private forwardRules(): ForwardRules {
-    return { file: join(this.paths.cniConfDir, confFileName), claimsDir: usualClaimsDir };
-  }
-
   /** Wraps a runtime. If a sandbox fails because the pause image is missing, loads the image again. */
   withPauseImage(runtime: RuntimeService): RuntimeService {
     return withPauseImage(runtime, {
@@ -280,20 +281,17 @@ export class ManagedContainerd {
   async stop(): Promise<boolean> {
     await this.orphanShims.checkBeforeStop();
     const didRun = await this.supervisor.stop();
-    await removeBridge(this.paths.cniConfDir, { logger: this.logger });
-    await disallowForwarding(this.forwardRules()).catch((error: unknown) => {
-      this.logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for host ports');
-    });
+    await this.network.remove();
     return didRun;
   }
 
   private async prepare(): Promise<PreparedLaunch> {
     const { containerd, version, ociRuntime } = await this.find();
-    const { base, root, state, socket, configFile, cniConfDir, registryHosts } = this.paths;
+    const { base, root, state, socket, configFile, registryHosts } = this.paths;
     await makeFolder(base, 0o700);
     await chmod(base, 0o700);
     const [cni, hasSysResource, snapshotter] = await Promise.all([
-      this.options.cni?.() ?? ensureCNIConfig({ confDir: cniConfDir }),
+      this.network.configure(),
       readHasSysResource(),
       chooseSnapshotter(base),
     ]);

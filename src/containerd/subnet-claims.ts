@@ -5,6 +5,7 @@ import { readRegularFile } from '../files/regular-file.ts';
 import { hasCode, isOutOfResources } from '../errors.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
+import type { BridgeNetwork } from './network/rules.ts';
 
 /** Limit for a CNI configuration or a claim. */
 const maxFileBytes = 64 * 1024;
@@ -15,6 +16,14 @@ const maxFileBytes = 64 * 1024;
  */
 export async function subnetOf(file: string): Promise<string | undefined> {
   return /"subnet":\s*"([0-9./]+)"/.exec(await readText(file))?.[1];
+}
+
+/** Returns the bridge in a CNI configuration of ours, as `subnetOf` does. */
+export async function bridgeNetworkOf(file: string): Promise<BridgeNetwork | undefined> {
+  const text = await readText(file);
+  const bridge = /"bridge":\s*"([^"]+)"/.exec(text)?.[1];
+  const subnets = [...text.matchAll(/"subnet":\s*"([0-9a-f.:/]+)"/g)].map(([, subnet = '']) => subnet);
+  return bridge === undefined || subnets.length === 0 ? undefined : { bridge, subnets };
 }
 
 /**

@@ -20,6 +20,7 @@ import { programVersion } from '../process/program-version.ts';
 import { takeActivity, takeSnapshot } from './take-snapshot.ts';
 import { reasons } from './view/reasons.ts';
 import type { KubeletEvent } from './view/events.ts';
+import { reasons } from './view/reasons.ts';
 import type {
   EngineActivity,
   EngineDeclarations,
@@ -279,6 +280,7 @@ export class Kubelet
       ...(deps.followNodeIPs === undefined
         ? []
         : [keep('node addresses', { run: (signal) => this.followNodeIPs(signal) })]),
+      ...(deps.keepNetwork === undefined ? [] : [keep('pod network', { run: (signal) => this.keepNetwork(signal) })]),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       ...(parts.pluginManager === undefined ? [] : [keep('plugin manager', parts.pluginManager)]),
       this.work(stopped),
@@ -292,6 +294,14 @@ export class Kubelet
       const message = `The address of the node changed from ${before.join(', ')} to ${deps.node.nodeIPs().join(', ')}`;
       parts.events.emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAddressChanged, message });
       parts.serviceNames.update();
+    }, stopped);
+  }
+
+  private async keepNetwork(stopped: AbortSignal): Promise<void> {
+    const { deps, parts } = this;
+    await deps.keepNetwork?.(() => {
+      const message = 'Something removed iptables rules of the pod network; they were made again';
+      parts.events.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.networkRulesRestored, message });
     }, stopped);
   }
 

@@ -110,13 +110,14 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current });
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
-    runtime: runtime.withPauseImage(connection.runtime),
+    runtime: runtime.wrap(connection.runtime),
     foreignPods: connection.foreignPods,
     imageService: connection.images,
     eventStreams: connection.eventStreams,
     sources: sources(node),
     node,
     followNodeIPs: (onChange, stopped) => addresses.follow(onChange, stopped),
+    keepNetwork: runtime.keepNetwork,
     logind,
     cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,
@@ -226,8 +227,9 @@ interface NodeRuntime {
   release: () => void;
   /** PID of a runtime that the agent started. */
   pid: () => number | undefined;
-  /** Wraps a runtime to reload a missing pause image. */
-  withPauseImage: (runtime: RuntimeService) => RuntimeService;
+  /** Wraps a runtime to reload a missing pause image, and to lead host ports to pods. */
+  wrap: (runtime: RuntimeService) => RuntimeService;
+  keepNetwork?: KubeletDeps['keepNetwork'];
   /** Names of the images from archives. */
   keptImages: readonly string[];
 }
@@ -271,7 +273,7 @@ const endpointName = ({ containerRuntimeEndpoint, configuration }: NodeOptions):
     ? 'containerRuntimeEndpoint in the configuration'
     : '--container-runtime-endpoint';
 
-type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptImages'>;
+type Started = Pick<NodeRuntime, 'release' | 'pid' | 'wrap' | 'keepNetwork' | 'keptImages'>;
 
 /** Milliseconds to wait, because the check reads all processes, and pods come first. */
 const orphanShimsAfterMs = 5000;
@@ -282,8 +284,8 @@ async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Sta
   return {
     release: warnOfOrphanShims(endpoint, request.logger),
     pid: () => undefined,
-    // The pause image of another containerd is not ours to load.
-    withPauseImage: (runtime) => runtime,
+    // The pause image and the network of another containerd are not ours.
+    wrap: (runtime) => runtime,
     keptImages,
   };
 }
@@ -330,7 +332,10 @@ async function startManaged(
   { options, logger, signal, onStarting }: NodeRequest,
   onStoreReplaced: (sentence: string) => void,
 ): Promise<Started> {
-  const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
+  const [{ ManagedContainerd }, { parsePodCIDR }] = await Promise.all([
+    import('../containerd/managed-containerd.ts'),
+    import('../containerd/pod-cidr.ts'),
+  ]);
   const rootDir = options.runtimeRootDir;
   const managed = new ManagedContainerd({
     rootDir,
@@ -341,6 +346,7 @@ async function startManaged(
     place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
     systemdCgroup: options.cgroupDriver === 'systemd',
     ...(!options.keepDamagedStore && { onSetAside: reportSetAside(logger, onStoreReplaced) }),
+    network: { podCIDR: parsePodCIDR(options.podCIDR), mtu: options.networkPluginMTU },
   });
   const starting = managed.start(signal);
   let doing: string | undefined = 'its containerd does not answer yet';
@@ -353,7 +359,7 @@ async function startManaged(
     cancelNotice();
   });
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
-  for (const warning of warnings) logger.warn(warning);
+  managed.network.warnOnce(warnings);
   const importFolder = managed.importImages.bind(managed);
   const importing = importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
   const names = await importing.catch((error: unknown) => {
@@ -365,7 +371,8 @@ async function startManaged(
       managed.release();
     },
     pid: () => managed.pid,
-    withPauseImage: (runtime) => managed.withPauseImage(runtime),
+    wrap: (runtime) => managed.network.withHostPorts(managed.withPauseImage(runtime)),
+    keepNetwork: (onRestored, stopped) => managed.network.keep(onRestored, stopped),
     keptImages: names,
   };
 }

@@ -205,6 +205,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
       clock: systemClock,
     });
     await removeDeadLogs({ options, uids, isForeign });
+    await containerd?.network.dropRules();
     return { failures: managed ? await stopFailed(options, failures) : failures, isForeign };
   } finally {
     done.abort();

@@ -2,10 +2,15 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
+import type { Route } from '../../src/containerd/cni-subnet.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const allPlugins = ['bridge', 'host-local', 'loopback', 'portmap', 'firewall'];
+
+/** The bridge of the first subnet. */
+const bridge = { bridge: 'kts0ade00', subnets: ['10.222.0.0/24'] };
+const lan: Route = { device: 'eth0', address: 0x0ade0000, prefixLength: 24 };
 
 async function machine(
   options: { plugins?: readonly string[]; iptables?: boolean } = {},
@@ -13,17 +18,20 @@ async function machine(
   const { plugins = allPlugins, iptables = true } = options;
   const folder = await temporaryFolder();
   const at = (name: string): string => join(folder, name);
-  for (const name of ['empty', 'bin', 'machine.d']) await mkdir(at(name));
+  for (const name of ['empty', 'bin', 'machine.d', 'addresses']) await mkdir(at(name));
   for (const name of plugins) await writeFile(join(at('bin'), name), '');
-  if (iptables) await writeFile(join(at('bin'), 'iptables'), '');
+  if (iptables) for (const name of ['iptables', 'ip6tables']) await writeFile(join(at('bin'), name), '');
   return {
     confDir: at('net.d'),
     file: join(at('net.d'), '10-kubelet-ts.conflist'),
     machineConfDir: at('machine.d'),
     binDirs: [at('empty'), at('bin')],
     hostRoutes: [],
+    uplink: { mtu: undefined, ipv6Devices: [] },
     programFolders: [at('bin')],
     claimsDir: at('claims'),
+    addressesDir: at('addresses'),
+    firewalldFile: at('firewalld.pid'),
   };
 }
 
@@ -38,7 +46,7 @@ test("uses the machine's configuration where there is one", async () => {
   });
 });
 
-test('writes a bridge network with port mapping where the machine has no configuration', async () => {
+test('writes a bridge network where the machine has no configuration', async () => {
   const options = await machine();
   expect(await ensureCNIConfig(options)).toEqual({
     confDir: options.confDir,
@@ -54,7 +62,7 @@ test('writes a bridge network with port mapping where the machine has no configu
         type: 'bridge',
         bridge: 'kts0ade00',
         isGateway: true,
-        ipMasq: true,
+        ipMasq: false,
         hairpinMode: true,
         ipam: {
           type: 'host-local',
@@ -63,8 +71,6 @@ test('writes a bridge network with port mapping where the machine has no configu
           dataDir: '/run/kubelet-ts/cni',
         },
       },
-      { type: 'portmap', capabilities: { portMappings: true } },
-      { type: 'firewall' },
     ],
   });
 });
@@ -72,7 +78,7 @@ test('writes a bridge network with port mapping where the machine has no configu
 test('keeps the subnet of an earlier start although the bridge now has its route', async () => {
   const options = await machine();
   await ensureCNIConfig(options);
-  const again = await ensureCNIConfig({ ...options, hostRoutes: [{ address: 0x0ade0000, prefixLength: 24 }] });
+  const again = await ensureCNIConfig({ ...options, hostRoutes: [{ ...lan, device: 'kts0ade00' }] });
   expect(again.subnet).toBe('10.222.0.0/24');
 });
 
@@ -84,22 +90,108 @@ test('warns that only hostNetwork pods run when a needed plugin is missing, and 
   await expect(readFile(options.file)).rejects.toThrow('ENOENT');
 });
 
-test('leaves out port mapping and says so when its plugin is missing', async () => {
-  const options = await machine({ plugins: ['bridge', 'host-local', 'loopback'] });
-  expect((await ensureCNIConfig(options)).warnings).toEqual([
-    'The CNI plugin portmap is missing: hostPort does not work.',
-  ]);
-  expect(await readFile(options.file, 'utf8')).not.toContain('portmap');
-});
-
-test('goes without masquerading and port mapping when there is no iptables', async () => {
+test('says what does not work when there is no iptables', async () => {
   const options = await machine({ iptables: false });
   expect((await ensureCNIConfig(options)).warnings).toEqual([
     'iptables is not installed: pods cannot reach other machines, and hostPort does not work.',
   ]);
-  const config = await readFile(options.file, 'utf8');
-  expect(config).toContain('"ipMasq": false');
-  expect(config).not.toContain('portmap');
+});
+
+test('has the plugin firewall in the network only while firewalld runs', async () => {
+  const options = await machine();
+  await writeFile(options.firewalldFile ?? '', '7');
+  await ensureCNIConfig(options);
+  expect(await readFile(options.file, 'utf8')).toContain('"type": "firewall"');
+  await rm(options.firewalldFile ?? '');
+  await ensureCNIConfig(options);
+  expect(await readFile(options.file, 'utf8')).not.toContain('"type": "firewall"');
+});
+
+/** A machine with our network, and a pod on it. */
+async function machineWithPod(): ReturnType<typeof machine> {
+  const options = await machine();
+  await ensureCNIConfig(options);
+  await writeFile(join(options.addressesDir ?? '', '10.222.0.7'), 'id');
+  return options;
+}
+
+test("keeps our network while pods are on it although the machine's configuration appeared, and says how to switch", async () => {
+  const options = await machineWithPod();
+  const podman = join(options.machineConfDir ?? '', '87-podman.conflist');
+  await writeFile(podman, '{}');
+  const switching = 'run "kubelet-ts down --all" and start again';
+  const kept = await ensureCNIConfig(options);
+  expect([kept.confDir, kept.warnings]).toEqual([
+    options.confDir,
+    [`${podman} is not used while pods are on the bridge of kubelet-ts; to switch to it, ${switching}.`],
+  ]);
+  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  expect((await ensureCNIConfig({ ...options, isFixed: true })).confDir).toBe(options.confDir);
+  expect((await ensureCNIConfig(options)).confDir).toBe(options.machineConfDir);
+});
+
+test('replaces a subnet that a route overlaps once no pod uses it, and names both until then', async () => {
+  const options = { ...(await machineWithPod()), hostRoutes: [lan] };
+  const used = await ensureCNIConfig(options);
+  expect([used.subnet, used.warnings]).toEqual([
+    '10.222.0.0/24',
+    [
+      "The route 10.222.0.0/24 of eth0 overlaps the pods' subnet 10.222.0.0/24 (bridge kts0ade00), so one of them is cut off; " +
+        'to get another subnet, run "kubelet-ts down --all" and start again.',
+    ],
+  ]);
+  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  const free = await ensureCNIConfig(options);
+  expect([free.subnet, free.warnings]).toEqual(['10.222.1.0/24', []]);
+});
+
+test('--pod-cidr chooses the subnets once no pod uses others', async () => {
+  const options = { ...(await machineWithPod()), podCIDR: { ipv4: '10.50.0.128/25', ipv6: 'fd00:50::/64' } };
+  const waiting = await ensureCNIConfig(options);
+  expect([waiting.subnet, waiting.warnings]).toEqual([
+    '10.222.0.0/24',
+    [
+      '--pod-cidr 10.50.0.128/25 waits, because pods use 10.222.0.0/24; to switch, run "kubelet-ts down --all" and start again.',
+    ],
+  ]);
+  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await ensureCNIConfig(options);
+  expect(JSON.parse(await readFile(options.file, 'utf8'))).toMatchObject({
+    plugins: [
+      { bridge: 'kts0a320080', ipam: { ranges: [[{ subnet: '10.50.0.128/25' }], [{ subnet: 'fd00:50::/64' }]] } },
+    ],
+  });
+});
+
+test("pods have the uplink's MTU unless a flag chooses one, and IPv6 where the uplink has it", async () => {
+  const options = { ...(await machine()), uplink: { mtu: 1400, ipv6Devices: ['eth0'] } };
+  const read = async (): Promise<{ mtu: number; ipam: { ranges: { subnet: string }[][]; routes: unknown } }> => {
+    const { plugins } = JSON.parse(await readFile(options.file, 'utf8')) as {
+      plugins: [Awaited<ReturnType<typeof read>>];
+    };
+    return plugins[0];
+  };
+  await ensureCNIConfig(options);
+  const { mtu, ipam } = await read();
+  expect([mtu, ipam.routes]).toEqual([1400, [{ dst: '0.0.0.0/0' }, { dst: '::/0' }]]);
+  expect(ipam.ranges).toEqual([
+    [{ subnet: '10.222.0.0/24' }],
+    [{ subnet: expect.stringMatching(/^fd[0-9a-f]{2}:[0-9a-f]{4}:[0-9a-f]{4}::\/64$/) as string }],
+  ]);
+  await ensureCNIConfig({ ...options, mtu: 1280, uplink: { mtu: 1400, ipv6Devices: [] } });
+  const later = await read();
+  expect([later.mtu, later.ipam]).toEqual([1280, ipam]);
+});
+
+test('the configuration of an earlier release stays while pods are on it, so that its plugins clean up', async () => {
+  const options = await machineWithPod();
+  const earlier = (await readFile(options.file, 'utf8')).replace('"plugins": [', '"plugins": [{"type": "portmap"},');
+  await writeFile(options.file, earlier);
+  await ensureCNIConfig(options);
+  expect(await readFile(options.file, 'utf8')).toBe(earlier);
+  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await ensureCNIConfig(options);
+  expect(await readFile(options.file, 'utf8')).not.toContain('portmap');
 });
 
 /** A second root-dir of the same machine. */
@@ -139,11 +231,16 @@ test.each([
   ['its own', 'kts0ade00', '', 'link delete kts0ade00\n'],
   ['one of another subnet', 'kts0ade01', '', ''],
   ['one that interfaces of others are on', 'kts0ade00', '7: veth1 master kts0ade00', ''],
-])('of bridges it removes %s', async (_what, bridge, ports, deleted) => {
+])('of bridges it removes %s', async (_what, present, ports, deleted) => {
   const options = await machine();
   await ensureCNIConfig(options);
-  const { log, ...machineIP } = await fakeIP(bridge, ports);
-  await removeBridge(options.confDir, { logger: silentLogger, claimsDir: options.claimsDir ?? '', ...machineIP });
+  const { log, ...machineIP } = await fakeIP(present, ports);
+  await removeBridge(bridge, {
+    file: options.file,
+    logger: silentLogger,
+    claimsDir: options.claimsDir ?? '',
+    ...machineIP,
+  });
   expect(await readFile(log, 'utf8')).toBe(deleted);
 });
 
@@ -154,12 +251,17 @@ test('a bridge that an earlier release gave to two root-dirs goes with the last 
   await copyFile(one.file, join(other.confDir, '10-kubelet-ts.conflist'));
   await ensureCNIConfig(other);
   const { log, ...machineIP } = await fakeIP('kts0ade00', '');
-  const remove = (confDir: string): Promise<void> =>
-    removeBridge(confDir, { logger: silentLogger, claimsDir: one.claimsDir ?? '', ...machineIP });
-  await remove(one.confDir);
+  const remove = ({ confDir }: CNIOptions): Promise<void> =>
+    removeBridge(bridge, {
+      file: join(confDir, '10-kubelet-ts.conflist'),
+      logger: silentLogger,
+      claimsDir: one.claimsDir ?? '',
+      ...machineIP,
+    });
+  await remove(one);
   expect(await readFile(log, 'utf8')).toBe('');
   await rm(one.confDir, { recursive: true });
-  await remove(other.confDir);
+  await remove(other);
   expect(await readFile(log, 'utf8')).toBe('link delete kts0ade00\n');
 });
 
@@ -181,7 +283,8 @@ test.each([
   if (ip !== undefined) await writeFile(program, ip);
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (text: string) => warnings.push(text) };
-  await removeBridge(options.confDir, {
+  await removeBridge(bridge, {
+    file: options.file,
     logger,
     interfacesFile,
     claimsDir: options.claimsDir ?? '',

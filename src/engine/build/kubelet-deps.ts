@@ -47,6 +47,11 @@ export interface KubeletDeps {
    * if they do not change.
    */
   followNodeIPs?: (onChange: (before: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
+  /**
+   * Maintains the network of pods until the signal is aborted. Calls back when its rules had to be made again.
+   * Undefined if it is not ours.
+   */
+  keepNetwork?: ((onRestored: () => void, signal: AbortSignal) => Promise<void>) | undefined;
   cgroups: CgroupManager;
   /** Creates the CPU manager and the memory manager. Undefined if nothing is allocated to pods. */
   podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { usualBinDirs } from '../../containerd/cni-config.ts';
-import { forwardChain } from '../../containerd/forward-rules.ts';
 import { findProgram, generateInstallHint, searchFolders } from '../../containerd/find-containerd.ts';
 import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
@@ -113,7 +112,7 @@ async function readForward(iptables: string): Promise<NetworkFacts['forward']> {
   });
   const policy = /^-P FORWARD (\S+)$/m.exec(stdout)?.[1];
   if (failed || policy === undefined) return undefined;
-  return { policy, hasRule: stdout.split('\n').includes(`-A FORWARD -j ${forwardChain}`) };
+  return { policy, hasRule: /^-A FORWARD -j KTS[0-9A-F]+-FORWARD$/m.test(stdout) };
 }
 
 /** Queries a registry for its API, as a runtime does first. `host` may start with `http://`. Never rejects. */

@@ -77,7 +77,6 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--master-service-namespace <name>', apiServer, '1.27'],
   ['--max-housekeeping-interval <duration>', statistics],
   ['--network-plugin <name>', cni, '1.24'],
-  ['--network-plugin-mtu <n>', cni, '1.24'],
   ['--non-masquerade-cidr <cidr>', cni, '1.24'],
   ['--one-output [boolean]', stderr, '1.26'],
   ['--pod-infra-container-image <image>', 'the runtime chooses the pause image'],

@@ -32,6 +32,11 @@ export function addNodeOptions(command: Command): Command {
     .option('--cert-dir <path>', 'folder of the generated serving certificate (default: pki in the root-dir)')
     .option('--token-auth-file <path>', 'file of the bearer tokens that the HTTPS API accepts')
     .option('--authorization-policy-file <path>', 'file of the rules for clients of the HTTPS API')
+    .option(
+      '--network-plugin-mtu <bytes>',
+      "MTU of the managed containerd's pod network (default: the uplink's)",
+      integerOf(32),
+    )
     .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
     .option(
       '--maximum-dead-containers-per-container <n>',

@@ -82,6 +82,8 @@ export interface NodeOptions
   offline: boolean;
   /** True to keep our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
+  /** MTU of our bridge network in bytes. Undefined for the uplink's. */
+  networkPluginMTU: number | undefined;
   /** True to stop our pods that no manifest declares, even if none remains. */
   prune: boolean;
   /** True to fail if the store of the managed containerd is damaged, instead of replacing it. */
@@ -102,6 +104,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   hostnameOverride?: string;
   nodeIp?: string[];
   nodeLabels?: string[];
+  networkPluginMtu?: number;
   maximumDeadContainersPerContainer?: number;
   maximumDeadContainers?: number;
   /** Milliseconds. */
@@ -172,6 +175,7 @@ export async function nodeOptions(
     nodeName: nodeName(),
     nodeIPs,
     nodeLabels: nodeLabels(),
+    networkPluginMTU: flags.networkPluginMtu === 0 ? undefined : flags.networkPluginMtu,
     containerGC: {
       minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
       maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,

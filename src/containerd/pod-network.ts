@@ -1,0 +1,190 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { openChannel } from '../cri/grpc-channel.ts';
+import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { PodSandboxConfig } from '../cri/types.ts';
+import { errorMessage } from '../errors.ts';
+import { withFileLock } from '../files/file-lock.ts';
+import type { Logger } from '../logger.ts';
+import {
+  type CNIOptions,
+  type CNISetup,
+  confFileName,
+  ensureCNIConfig,
+  removeBridge,
+  usualClaimsDir,
+} from './cni-config.ts';
+import { findProgram, searchFolders } from './find-containerd.ts';
+import type { ManagedPaths } from './managed-paths.ts';
+import { type NetworkedSandbox, NetworkedSandboxes } from './network/networked-sandbox.ts';
+import { NetworkRules } from './network/network-rules.ts';
+import { type PacketFilter, packetFilter } from './network/packet-filter.ts';
+import { bridgeNetworkOf } from './subnet-claims.ts';
+
+interface PodNetworkDeps {
+  readonly paths: ManagedPaths;
+  readonly choice: Pick<CNIOptions, 'podCIDR' | 'mtu'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const checkPeriodMs = 60_000;
+
+/** The network of the pods of a managed containerd: its CNI configuration, and the rules for our bridge. */
+export class PodNetwork {
+  private readonly file: string;
+  private readonly rules: NetworkRules;
+  private readonly sandboxes = new NetworkedSandboxes();
+  private readonly reported = new Set<string>();
+  /** Sandboxes that are being made, whose subnet must not change. */
+  private starting = 0;
+
+  constructor(private readonly deps: PodNetworkDeps) {
+    const { paths, clock } = deps;
+    this.file = join(paths.cniConfDir, confFileName);
+    this.rules = new NetworkRules({
+      network: () => bridgeNetworkOf(this.file),
+      sandboxes: () => this.listSandboxes(),
+      filters: findFilters,
+      withLock: (work) => withFileLock(join(usualClaimsDir, 'rules'), clock, work),
+      clock,
+    });
+  }
+
+  /** Writes the CNI configuration for a containerd that is not running. */
+  configure(): Promise<CNISetup> {
+    return this.write(false);
+  }
+
+  /** Brings the CNI configuration of a running containerd up to date, if it is ours. Returns warnings. */
+  private async refresh(): Promise<readonly string[]> {
+    const { configFile, cniConfDir } = this.deps.paths;
+    const isOurs = (await readFile(configFile, 'utf8')).includes(JSON.stringify(cniConfDir));
+    return isOurs && this.starting === 0 ? (await this.write(true)).warnings : [];
+  }
+
+  /** What an earlier configuration left is removed once no pod uses it. */
+  private async write(isFixed: boolean): Promise<CNISetup> {
+    const { paths, choice, logger } = this.deps;
+    const before = await bridgeNetworkOf(this.file);
+    const setup = await ensureCNIConfig({ confDir: paths.cniConfDir, isFixed, ...choice });
+    const isOurs = setup.confDir === paths.cniConfDir;
+    const after = isOurs ? await bridgeNetworkOf(this.file) : undefined;
+    if (before !== undefined && before.bridge !== after?.bridge) {
+      await this.rules.remove(before);
+      await removeBridge(before, { file: this.file, logger });
+      if (!isOurs) await rm(this.file, { force: true });
+    }
+    return setup;
+  }
+
+  /** Makes configuration and rules those for the pods that run. Returns warnings, also if that fails. */
+  async start(isAdopted: boolean): Promise<readonly string[]> {
+    try {
+      // A launched containerd has its configuration already.
+      const warnings = isAdopted ? await this.refresh() : [];
+      await this.rules.update();
+      return warnings;
+    } catch (error) {
+      return [
+        `The iptables rules of pods could not be set, so pods may not reach other machines: ${errorMessage(error)}`,
+      ];
+    }
+  }
+
+  /**
+   * Checks configuration and rules once a minute until the signal is aborted. Calls back when rules had to be made
+   * again, because somebody had removed them.
+   */
+  async keep(onRestored: () => void, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.deps.clock.sleep(checkPeriodMs, { signal });
+      try {
+        this.warnOnce(await this.refresh());
+        if (await this.rules.update()) onRestored();
+      } catch (error) {
+        this.warnOnce([`Checking the network of pods failed: ${errorMessage(error)}`]);
+      }
+    }
+  }
+
+  /** Logs warnings that were not logged before. */
+  warnOnce(warnings: readonly string[]): void {
+    for (const warning of warnings) {
+      if (!this.reported.has(warning)) this.deps.logger.warn(warning);
+      this.reported.add(warning);
+    }
+  }
+
+  /** Removes rules and bridge. The caller must have removed all pods. */
+  async remove(): Promise<void> {
+    const { logger } = this.deps;
+    const network = await bridgeNetworkOf(this.file);
+    if (network === undefined) return;
+    await removeBridge(network, { file: this.file, logger });
+    await this.rules.remove(network).catch((error: unknown) => {
+      logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for pods');
+    });
+  }
+
+  /** Wraps a runtime: the host ports of a sandbox lead to it from when it is made until it is stopped. */
+  withHostPorts(runtime: RuntimeService): RuntimeService {
+    return {
+      ...runtime,
+      runPodSandbox: async (request, options) => {
+        this.starting++;
+        const response = await runtime.runPodSandbox(request, options).finally(() => {
+          this.starting--;
+        });
+        if (!hasHostPorts(request?.config)) return response;
+        try {
+          await this.rules.update();
+        } catch (cause) {
+          await runtime.stopPodSandbox({ podSandboxId: response.podSandboxId });
+          throw new Error(`failed to set the rules for the host ports: ${errorMessage(cause)}`, { cause });
+        }
+        return response;
+      },
+      stopPodSandbox: async (request, options) => {
+        const response = await runtime.stopPodSandbox(request, options);
+        if (this.sandboxes.hasHostPorts(request?.podSandboxId ?? '')) await this.dropRules();
+        return response;
+      },
+    };
+  }
+
+  /** Drops the rules of sandboxes that no longer run. A failure is made good by the check. */
+  async dropRules(): Promise<void> {
+    await this.rules.update().catch((error: unknown) => {
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Removing the rules for host ports failed');
+    });
+  }
+
+  private async listSandboxes(): Promise<NetworkedSandbox[]> {
+    const channel = openChannel(this.deps.paths.endpoint);
+    try {
+      return await this.sandboxes.list(grpcRuntimeService(channel));
+    } finally {
+      channel.close();
+    }
+  }
+}
+
+async function findFilters(): Promise<PacketFilter[]> {
+  const folders = searchFolders(process.env['PATH']);
+  const [iptables, ip6tables] = await Promise.all([
+    findProgram('iptables', folders),
+    findProgram('ip6tables', folders),
+  ]);
+  return [
+    ...(iptables === undefined ? [] : [packetFilter('IPv4', iptables)]),
+    ...(ip6tables === undefined ? [] : [packetFilter('IPv6', ip6tables)]),
+  ];
+}
+
+function hasHostPorts(config: Partial<PodSandboxConfig> | undefined): boolean {
+  if (config?.linux?.securityContext?.namespaceOptions?.network === 'NODE') return false;
+  return config?.portMappings?.some(({ hostPort = 0 }) => hostPort > 0) ?? false;
+}

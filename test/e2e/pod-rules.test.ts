@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Agent, startAgent } from './agent.ts';
+import { containerdReleases } from './containerd-releases.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { RoutedNetwork } from './routed-network.ts';
+import type { NetworkNamespace } from './network-namespace.ts';
+
+const web = (version: string) =>
+  makePod('web', {
+    hostNetwork: false,
+    annotations: { version },
+    containers: [
+      shell('httpd', `mkdir /www; echo ${version} > /www/index.html; exec httpd -f -p 8080 -h /www`, {
+        ports: [
+          { containerPort: 8080, hostPort: 18080 },
+          { containerPort: 9090, hostPort: 18080, protocol: 'UDP' },
+        ],
+        readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      }),
+    ],
+  });
+
+/** Answers each packet with its first argument. */
+const udpServer = `
+import socket, sys
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(('', 9090))
+print('ready', flush=True)
+while True: server.sendto(sys.argv[1].encode() + b'\\n', server.recvfrom(99)[1])
+`;
+
+/** Sends ten packets a second from one port, and prints the answers. */
+const udpSender = `
+import socket
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.connect(('10.77.0.99', 18080))
+sender.settimeout(0.1)
+while True:
+  try:
+    sender.send(b'x')
+    print(sender.recv(99).decode(), flush=True)
+  except OSError: pass
+`;
+
+/** The answers of the host port: TCP and UDP from outside, from the node, and from pods. */
+const all = (version: string): string[] => Array.from({ length: 6 }, () => version);
+
+describe.each(containerdReleases().slice(-1))('the rules of the pod network on containerd $release', (containerd) => {
+  let network: RoutedNetwork;
+  let agent: Agent;
+  let before: string;
+
+  /** What iptables lists, without counters and tables in which there is nothing. */
+  const listRules = async (): Promise<string> => {
+    const lines = (await network.node.run('iptables-save')).split('\n');
+    return lines.filter((line) => line.startsWith('-') || /^:\S+ (?!ACCEPT)/.test(line)).join('\n');
+  };
+
+  const helpers: ChildProcess[] = [];
+  /** Serves the UDP port in the network of the pod. */
+  const serveUDP = async (version: string): Promise<void> => {
+    const words = ['--net', '--target', `${await agent.sandboxPid('web')}`, 'python3', '-c', udpServer, version];
+    const server = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    helpers.push(server);
+    await once(server.stdout, 'data');
+  };
+
+  beforeAll(async () => {
+    network = await RoutedNetwork.create();
+    await network.node.run('iptables', '-P', 'FORWARD', 'DROP');
+    await network.node.run('iptables', '-A', 'FORWARD', '-j', 'REJECT');
+    before = await listRules();
+    agent = await startAgent({
+      containerd,
+      networkNamespace: network.node.path,
+      manifests: {
+        'web.yaml': web('first'),
+        'cli.yaml': makePod('cli', { hostNetwork: false, containers: [shell('app', serve)] }),
+      },
+    });
+    await agent.untilReady('web');
+    await agent.untilReady('cli');
+    await serveUDP('first');
+  });
+  afterAll(async () => {
+    for (const { pid } of helpers) process.kill(pid ?? 0);
+    await agent.cleanUp();
+    await network.remove();
+  });
+
+  const ask = async (namespace: NetworkNamespace, host: string): Promise<string> =>
+    namespace.run('timeout', '10', '/bin/busybox', 'wget', '-q', '-O', '-', `http://${host}:18080/`).catch(String);
+  const askByUDP = async (namespace: NetworkNamespace, host: string): Promise<string> =>
+    namespace
+      .run('timeout', '10', 'bash', '-c', `exec 3<>/dev/udp/${host}/18080; echo >&3; head -n 1 <&3`)
+      .catch(String);
+  const askFrom = async (pod: string): Promise<string> => {
+    const { stdout, stderr } = await agent.cli([
+      'exec',
+      pod,
+      '--',
+      'timeout',
+      '10',
+      'wget',
+      '-q',
+      '-O',
+      '-',
+      'http://10.77.0.99:18080/',
+    ]);
+    return stdout.trim() || stderr;
+  };
+  const answers = async (): Promise<string[]> =>
+    Promise.all([
+      ask(network.router, '10.77.0.99'),
+      ask(network.node, '10.77.0.99'),
+      ask(network.node, '127.0.0.1'),
+      askFrom('cli'),
+      askFrom('web'),
+      askByUDP(network.router, '10.77.0.99'),
+    ]);
+  const egress = async (): Promise<number | undefined> =>
+    (await agent.cli(['exec', 'cli', '--', 'ping', '-c', '1', '-W', '5', '10.77.0.1'])).code;
+
+  test('let host ports and egress through whatever FORWARD does', async () => {
+    expect(await answers()).toEqual(all('first'));
+    expect(await egress()).toBe(0);
+  });
+
+  test('are made again within a minute after a flush, with one event', async () => {
+    await network.node.run('nft', 'flush', 'ruleset');
+    await network.node.run('iptables', '-P', 'FORWARD', 'DROP');
+    await network.node.run('iptables', '-A', 'FORWARD', '-j', 'REJECT');
+    await agent.waitForLog(({ reason }) => reason === 'NetworkRulesRestored');
+    expect(await answers()).toEqual(all('first'));
+    expect(await egress()).toBe(0);
+    expect(agent.logs.filter(({ reason }) => reason === 'NetworkRulesRestored')).toHaveLength(1);
+  });
+
+  test('lead a sender of UDP that never pauses to the next pod', async () => {
+    const words = [`--net=${network.router.path}`, 'python3', '-c', udpSender];
+    const sender = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    helpers.push(sender);
+    const signal = AbortSignal.timeout(120_000);
+    const heard = async (version: string): Promise<void> => {
+      for (let text = ''; !text.includes(version);) text = String((await once(sender.stdout, 'data', { signal }))[0]);
+    };
+    await heard('first');
+    await agent.write('web.yaml', web('second'));
+    await agent.cli(['wait', 'web']);
+    await agent.untilReady('web');
+    await serveUDP('second');
+    await heard('second');
+  });
+
+  test('stay while no agent runs, and are made again when it starts', async () => {
+    await agent.kill9();
+    expect(await ask(network.router, '10.77.0.99')).toBe('second');
+    await network.node.run('iptables', '-t', 'nat', '-F');
+    await agent.start();
+    expect(await answers()).toEqual(all('second'));
+  });
+
+  test('go with the pods', async () => {
+    await agent.down('--all');
+    expect(await listRules()).toBe(before);
+    await agent.start();
+  });
+});
