@@ -44,6 +44,7 @@ test("the defaults are the kubelet's", async () => {
     nodeName: 'edge1',
     nodeIPs: ['192.0.2.1'],
     nodeLabels: {},
+    networkPluginMTU: undefined,
     containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
