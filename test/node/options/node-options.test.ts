@@ -45,6 +45,7 @@ test("the defaults are the kubelet's", async () => {
     nodeIPs: ['192.0.2.1'],
     nodeLabels: {},
     networkPluginMTU: undefined,
+    keepDamagedStore: false,
     containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
