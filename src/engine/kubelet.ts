@@ -20,7 +20,6 @@ import { programVersion } from '../process/program-version.ts';
 import { takeActivity, takeSnapshot } from './take-snapshot.ts';
 import { reasons } from './view/reasons.ts';
 import type { KubeletEvent } from './view/events.ts';
-import { reasons } from './view/reasons.ts';
 import type {
   EngineActivity,
   EngineDeclarations,
