@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { systemClock } from '../src/clock.ts';
@@ -34,6 +35,9 @@ export class FakeNode {
     await mkdir(manifests);
     for (const name of node.names) await writeFile(join(manifests, `${name}.json`), scaleManifest(name));
     node.runtime.addImage(benchImage);
+    node.runtime.onOpenLog(({ logPath }) => {
+      appendFileSync(logPath, '');
+    });
     await node.server.start({ socketPath: node.socket });
     return node;
   }

@@ -85,7 +85,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly #conditions = new Map<string, RuntimeCondition>();
   #exec: ExecHandler = () => ({});
   #stream: StreamHandler = (method) => `http://127.0.0.1:1/${method.toLowerCase()}`;
-  #reopened: (container: ContainerStatus) => void = () => undefined;
+  #openLog: (container: ContainerStatus) => void = () => undefined;
 
   constructor({ clock = new FakeClock() }: { clock?: Clock } = {}) {
     super(clock);
@@ -115,9 +115,9 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#stream = handler;
   }
 
-  /** Calls back with every container that should reopen its log. */
-  onReopenLog(handler: (container: ContainerStatus) => void): void {
-    this.#reopened = handler;
+  /** Calls back with every container whose log the runtime opens: when it starts, and when it is asked to reopen it. */
+  onOpenLog(handler: (container: ContainerStatus) => void): void {
+    this.#openLog = handler;
   }
 
   /** Sets the addresses of sandboxes from now on; `[]` means none. Host-network sandboxes never have any. */
@@ -264,6 +264,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly startContainer = this.unary('startContainer', ({ containerId }) => {
     const container = this.#container(containerId);
     this.#world.start(container);
+    this.#openLog(container.status);
     const { exitAfterMs, exitCode = 0 } = this.#scriptOf(container);
     if (exitAfterMs !== undefined) this.#exitLater(container, exitAfterMs, exitCode);
     return {};
@@ -299,7 +300,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   });
 
   readonly reopenContainerLog = this.unary('reopenContainerLog', ({ containerId }) => {
-    this.#reopened(this.#runningContainer(containerId).status);
+    this.#openLog(this.#runningContainer(containerId).status);
     return {};
   });
 

@@ -79,9 +79,9 @@ export async function instancesOf({ runtime }: World): Promise<Instance[]> {
   );
 }
 
-/** Writes the logs of all containers, and those that the runtime is asked to open again. */
+/** Writes the logs of all containers, and those that the runtime opens later. */
 export async function writeLogs({ world }: RecordedAgent, files: LogFiles): Promise<void> {
-  world.runtime.onReopenLog(({ logPath }) => {
+  world.runtime.onOpenLog(({ logPath }) => {
     writeLog(logPath, defaultLog);
   });
   for (const { name, attempt, logPath } of await instancesOf(world)) {
