@@ -1,5 +1,7 @@
 /** One line of `peers/sampler.mjs`. */
 export interface Sample {
+  /** Since the sampler started. */
+  readonly seconds: number;
   readonly healthz: Answer;
   /** What `ps` asks for. */
   readonly table: Answer;
@@ -43,6 +45,8 @@ export interface Figures {
   readonly worstBeyondFloorMs: number;
   readonly errors: readonly string[];
   readonly residentMB: Spread;
+  /** See `growthOf`. */
+  readonly residentGrowth: number;
   /** Highest ever, also between samples. */
   readonly peakMB: number;
   readonly descriptors: Spread;
@@ -62,6 +66,19 @@ export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? NaN;
   return { median: at(0.5), high: at(0.9), worst: sorted.at(-1) ?? NaN };
+}
+
+/** The caches of an agent fill in this time. */
+const warmUpSeconds = 60;
+
+/**
+ * Returns the median memory of the last third of the samples after a warm-up, divided by that of the first third: 1 if
+ * it is flat. Returns NaN if there are no samples after the warm-up.
+ */
+export function growthOf(samples: readonly Pick<Sample, 'seconds' | 'residentMB'>[]): number {
+  const warm = samples.filter(({ seconds }) => seconds >= warmUpSeconds).map(({ residentMB }) => residentMB);
+  const third = Math.ceil(warm.length / 3);
+  return spreadOf(warm.slice(-third)).median / spreadOf(warm.slice(0, third)).median;
 }
 
 export function figuresOf(
@@ -93,6 +110,7 @@ export function figuresOf(
     worstBeyondFloorMs: all(({ healthz, table, floorMs }) => Math.max(healthz.ms, table.ms) - floorMs).worst,
     errors: [...new Set(errors)],
     residentMB: all(({ residentMB }) => residentMB),
+    residentGrowth: growthOf(samples),
     peakMB: all(({ peakMB }) => peakMB).worst,
     descriptors: all(({ descriptors }) => descriptors),
     load: all(({ load }) => load),
@@ -114,6 +132,7 @@ export function figuresText(figures: Figures, hits: ReadonlyMap<string, number>)
     row('ps, a process, ms', psMs),
     row('node -e 0 before, ms', nodeMs),
     row('VmRSS, MB', figures.residentMB),
+    ['VmRSS, last/first third', '', '', figures.residentGrowth.toFixed(2)],
     ['VmHWM, MB', '', '', figures.peakMB.toFixed(0)],
     row('descriptors', descriptors),
     row('load', load),

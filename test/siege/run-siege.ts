@@ -1,11 +1,13 @@
 import { setMaxListeners } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../src/errors.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { Agent } from '../e2e/agent.ts';
 import { NetworkNamespace } from '../e2e/network-namespace.ts';
+import { cache } from '../e2e/program.ts';
 import { type Attack, type Besieged, ports, type Siege } from './attack.ts';
 import { type CalmPod, calmManifests, calmPodsOf, calmPodsReady } from './calm-pods.ts';
 import { type CommandTimes, type Figures, figuresOf, figuresText, type Sample } from './measured.ts';
@@ -35,7 +37,7 @@ const sayEveryMs = 60_000;
 
 /**
  * Attacks one agent with 20 calm pods in every way at once. Rejects when something of it is left over after all was
- * taken down; what else may not be is told by the outcome.
+ * taken down; what else may not be is told by the outcome. The log of the agent is in `.cache/` afterwards.
  */
 export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): Promise<SiegeOutcome> {
   const namespace = await NetworkNamespace.create();
@@ -60,6 +62,7 @@ export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): P
     const { pods } = await agent.until((snapshot) => isCalm(snapshot.pods.map(({ pod }) => pod.metadata.name)));
     return { ...attacked, before, after: calmPodsOf(pods) };
   } finally {
+    await writeFile(join(cache, `siege-${seed}.log`), agent.logText());
     await cleanUp(besieged, seen);
   }
 }

@@ -53,7 +53,8 @@ for (;;) {
     ask(since, { socketPath, path: '/v1/snapshot' }),
     ask(since, { host: '127.0.0.1', port: floor.address().port, path: '/' }),
   ]);
-  const sample = { healthz, table, floorMs: idle.ms, load: loadavg()[0], ...(await memory()) };
+  const seconds = since / 1000;
+  const sample = { seconds, healthz, table, floorMs: idle.ms, load: loadavg()[0], ...(await memory()) };
   process.stdout.write(`${JSON.stringify(sample)}\n`);
   await next;
 }
