@@ -32,7 +32,7 @@ export async function makeExecutable(output) {
         assets: { licences: file('licences'), 'sbom.json': file('sbom.json') },
         // Node then accepts no options from the environment and, after "--", none from our command line: --env-file is
         // ours.
-        execArgv: ['--max-semi-space-size=1', '--'],
+        execArgv: ['--max-semi-space-size=1', '--max-old-space-size=1024', '--'],
         execArgvExtension: 'none',
         useCodeCache: true,
         disableExperimentalSEAWarning: true,

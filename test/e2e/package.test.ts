@@ -56,13 +56,17 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
   expect((await execa(link, ['ps', '--help'])).stdout).toContain('Usage: kubelet-ts ps');
 });
 
-test('its two settings of memory reach Node, and the user may change that of malloc', async () => {
+test('its settings of memory reach Node, and the user may change that of malloc', async () => {
   const report = 'process.stderr.write(JSON.stringify([process.env.MALLOC_MMAP_THRESHOLD_,process.execArgv]))';
   const settings = async (env: Readonly<Record<string, string>>): Promise<unknown> => {
     const options = { env: { ...env, NODE_OPTIONS: `--import=data:text/javascript,${report}` } };
     return JSON.parse((await execa(join(folder, 'prefix/bin/kubelet-ts'), ['--version'], options)).stderr);
   };
-  const execArgv = ['--max-semi-space-size=1', expect.stringMatching(/^--require=\/.*\/bin\/node-version\.cjs$/)];
+  const execArgv = [
+    '--max-semi-space-size=1',
+    '--max-old-space-size=1024',
+    expect.stringMatching(/^--require=\/.*\/bin\/node-version\.cjs$/),
+  ];
   expect(await settings({})).toEqual(['16384', execArgv]);
   expect(await settings({ MALLOC_MMAP_THRESHOLD_: '1048576' })).toEqual(['1048576', execArgv]);
 });
