@@ -4,7 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SeededRandom } from '../builders/seeded-random.ts';
 import type { Agent } from '../e2e/agent.ts';
 import { hostFolder, makePod, serve, shell } from '../e2e/manifests.ts';
+import { untilExited } from '../e2e/until-exited.ts';
 import { journalFolder } from './chaos-pod.ts';
+import { listRuntime } from './list-runtime.ts';
+import { pidOf } from './pid-of.ts';
 
 /** How a pod loses its manifest while no agent runs. */
 const losses = ['removed', 'changed', 'down'] as const;
@@ -76,9 +79,11 @@ async function untilNext(agent: Agent, name: string, key: string): Promise<void>
 
 /** An agent lists no pod that only the runtime knows. */
 async function untilStopped(agent: Agent, names: readonly string[]): Promise<void> {
-  for (const name of names) {
-    while (await agent.runningContainer(name).then(Boolean, () => false)) await delay(100);
-  }
+  const { containers } = await listRuntime(agent);
+  const running = containers.filter(({ podName, isRunning }) => isRunning && names.includes(podName));
+  // A container that exits meanwhile may be removed.
+  const pids = await Promise.all(running.map(({ id }) => pidOf(agent, 'container', id).catch(() => undefined)));
+  await Promise.all(pids.filter((pid) => pid !== undefined).map(untilExited));
 }
 
 async function wasGraceful({ rootDir }: Agent, round: number, loss: string, key: string): Promise<void> {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, nodeName } from '../e2e/agent.ts';
 import { findLeftovers } from '../e2e/leftovers.ts';
 import { processesOf } from '../e2e/processes.ts';
+import { untilExited } from '../e2e/until-exited.ts';
 import { untilGone } from '../e2e/until-gone.ts';
 import { type ChaosPod, revisionAnnotation } from './chaos-pod.ts';
 import type { ChaosWorld } from './chaos-world.ts';
@@ -36,7 +36,7 @@ export async function settle({ agent, desired, crashed, removedDead, stopped }: 
   assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired, stopped));
   const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
   const isStray = (place: string): boolean => idsIn(place).some((id) => !known.has(id));
-  await strayShimsEnd(agent, isStray);
+  await strayShimsExit(agent, isStray);
   const { logLinks, ...left } = await findLeftovers(agent);
   const linked = new Set(logLinks.flatMap(idsIn));
   const running = listing.containers.filter(({ isRunning }) => isRunning);
@@ -59,14 +59,10 @@ export async function settle({ agent, desired, crashed, removedDead, stopped }: 
   return { at, pods, listing };
 }
 
-/**
- * A shim whose start was cut off exits some seconds after its sandbox is removed. There is no event for that.
- */
-async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
-  const deadline = performance.now() + 120_000;
-  const areThere = async (): Promise<boolean> =>
-    (await processesOf(rootDir)).some(({ commandLine }) => isStray(commandLine));
-  while (performance.now() < deadline && (await areThere())) await delay(100);
+/** A shim whose start was cut off exits some seconds after its sandbox is removed. */
+async function strayShimsExit({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
+  const strays = (await processesOf(rootDir)).filter(({ commandLine }) => isStray(commandLine));
+  await Promise.all(strays.map(({ pid }) => untilExited(pid)));
 }
 
 /** A containerd that is killed while it makes a sandbox may leave such a cgroup, which goes with its pod. */
