@@ -193,7 +193,7 @@ export class Kubelet
   }
 
   pastRevisions(pod: PodName): RevisionSummary[] {
-    return this.parts.operations.history(pod);
+    return this.parts.revisions.history(pod);
   }
 
   addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string> {

@@ -103,7 +103,7 @@ function podSnapshot(
   const pod = known.status === undefined ? known : { ...known, status: withNodeIPs(known.status, known.spec, nodeIPs) };
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
   const outdated = brief ? [] : outdatedContainers(pod, newest, runsOf(parts, declared));
-  const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
+  const waitingUpdate = parts.revisions.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
   const restarting = parts.operations.restartingContainers(declared);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = starter.rejectionOf(uid);

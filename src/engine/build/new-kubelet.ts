@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { isReadyOrDone } from '../../api/values/pod-conditions.ts';
-import { podFullName } from '../../api/values/pod-names.ts';
+import { podFullName, type PodName } from '../../api/values/pod-names.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import type { KubeletBase, KubeletDeps } from './kubelet-deps.ts';
@@ -18,6 +18,7 @@ import { newRuntimeWatch } from './new-runtime-watch.ts';
 import { newSources, type Sources } from './new-sources.ts';
 import { newVolumes } from './new-volumes.ts';
 import { PodOperations } from '../operations/pod-operations.ts';
+import { PodRevisions } from '../operations/pod-revisions.ts';
 import { runsAsDeclared } from '../sync-loop/outdated-containers.ts';
 import { OutgoingText } from '../redaction/outgoing-text.ts';
 import { dropPull } from '../pod-start/pod-entry.ts';
@@ -49,7 +50,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const { podManager, statusManager, records } = state;
   const keepsVolumes = (pod: Pod): boolean => handlers.keepsVolumes(pod);
   const sources: Sources = newSources(base, {
-    revisionToRun: (declared, from) => operations.revisionToRun(declared, from),
+    revisionToRun: (declared, from) => revisions.revisionToRun(declared, from),
     knownRevisions: (pod, previous) => knownRevisions({ ...state, workers, keepsVolumes }, pod, previous),
   });
   const { config } = sources;
@@ -122,20 +123,31 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   );
 
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
+  const declaredPod = (pod: PodName): Pod | undefined => podManager.getByFullName(podFullName(pod));
+  const redeclare = (): void => {
+    config.redeclare();
+  };
+  const revisions: PodRevisions = new PodRevisions({
+    records,
+    declaredPod,
+    isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    redeclare,
+    wallClock,
+    clock,
+    emit,
+  });
   const operations: PodOperations = new PodOperations({
     records,
-    declaredPod: (pod) => podManager.getByFullName(podFullName(pod)),
+    revisions,
+    declaredPod,
     declarers: (pod) => config.declarers(pod),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
     lookAtPod: (uid) => podRefresher.relist(uid),
     runtimeWaitsBecause: () => runtimeState.waitsBecause(),
-    isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
     runAnew: (uid) => state.statusRecords.runAnew(uid),
-    redeclare: () => {
-      config.redeclare();
-    },
+    redeclare,
     stopPod: (podUID) => {
       inputs.push({ type: 'operation', operation: 'stop', podUID });
     },
@@ -152,9 +164,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
         inputs.push({ type: 'sync', podUID });
       }
     },
-    wallClock,
     clock,
-    emit,
   });
 
   const isNameDeclared = (fullName: string): boolean => config.declares(fullName);
@@ -184,6 +194,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     ...collectors,
     ...eviction,
     ...lifecycle,
+    revisions,
     operations,
     undeclaredPods,
   };

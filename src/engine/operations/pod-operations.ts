@@ -1,37 +1,15 @@
-import { lstat } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
-import { initAndRegularContainers } from '../../api/values/containers.ts';
-import { podKey, type PodName } from '../../api/values/pod-names.ts';
-import { progressDeadlineMs } from '../../api/values/update-annotations.ts';
+import type { PodName } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage, hasCode, RequestRefused } from '../../errors.ts';
-import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import { errorMessage, RequestRefused } from '../../errors.ts';
+import { TimeoutError, withTimeout } from '../../flow/with-timeout.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import type { Emit } from '../view/event-bus.ts';
-import { podEventRecorder } from '../view/event-recorder.ts';
-import { reasons } from '../view/reasons.ts';
-import type { WaitingUpdate } from '../view/snapshot.ts';
-import {
-  computeRevision,
-  computeUpdateGates,
-  lateRollback,
-  rollbackTarget,
-  type UpdateGates,
-} from './compute-revision.ts';
-import { withTimeout, TimeoutError } from '../../flow/with-timeout.ts';
-import { Semaphore } from '../../flow/semaphore.ts';
+import { rollbackTarget } from './compute-revision.ts';
 import { computeRestart } from './compute-restart.ts';
-import { declaredOrRefused, type OperationRequest, type RevisionSummary } from './operation.ts';
-import {
-  currentRevision,
-  emptyRecord,
-  type PodRecord,
-  type PodRevision,
-  revisionName,
-  withoutPin,
-  withRevision,
-} from './pod-record.ts';
+import { declaredOrRefused, type OperationRequest } from './operation.ts';
+import { emptyRecord, type PodRecord, withoutPin } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
+import type { PodRevisions } from './pod-revisions.ts';
 
 /** Longest waits for the runtime's answer about a pod: in general, and if its containers are already known. */
 const lookTimeoutMs = 10_000;
@@ -39,6 +17,7 @@ const lookAgainTimeoutMs = 1000;
 
 interface Deps {
   records: PodRecords;
+  revisions: Pick<PodRevisions, 'changes' | 'rollBack'>;
   /** Returns the pod of this name that runs or should run. Returns undefined if none is declared. */
   declaredPod: (pod: PodName) => Pod | undefined;
   /** Returns the sources whose last list has a pod of this name. */
@@ -50,8 +29,6 @@ interface Deps {
   lookAtPod: (uid: string) => Promise<void>;
   /** Returns why the runtime does nothing now. Returns undefined if it answers. */
   runtimeWaitsBecause: () => string | undefined;
-  /** True if this pod is Ready and nothing in it runs from an earlier manifest. */
-  isWellAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
   redeclare: () => void;
   /** True if the pod finished without being stopped, and does not start again by itself. */
@@ -62,63 +39,16 @@ interface Deps {
   startPod: (uid: string) => void;
   /** Syncs the revisions of the pod at once, without any back-off. */
   retryPod: (pod: PodName) => void;
-  wallClock: Pick<WallClockHistory, 'since'>;
   clock: Clock;
-  emit: Emit;
-}
-
-/** A declared pod, and whether its UID is derived. */
-export interface DeclaredPod {
-  pod: Pod;
-  isDerivedUID: boolean;
 }
 
 /**
- * Handles requests of operators for declared pods, and chooses the revisions that these pods run.
+ * Handles requests of operators for declared pods.
  *
  * INVARIANTS: a request is on disk before it is executed. Executing it again changes nothing.
  */
 export class PodOperations {
-  /** Name of the declared revision of each pod, by its key. */
-  private readonly declared = new Map<string, string>();
-  /** Why a pod does not run its declared revision. */
-  private readonly kept = new Map<string, WaitingUpdate>();
-  private readonly names = new WeakMap<Pod, string>();
-  /** Lock files: true if the path exists. */
-  private readonly locks = new Map<string, boolean>();
-  /** The lock files that are being checked. */
-  private readonly askedLocks = new Set<string>();
-  private readonly acts = new Semaphore(1);
-
   constructor(private readonly deps: Deps) {}
-
-  /** Returns the revision to run of a pod that a source declares. Records a new revision. */
-  revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {
-    const { records, clock } = this.deps;
-    const key = podKey(pod.metadata);
-    const name = this.nameOf(pod);
-    this.declared.set(key, name);
-    const record = records.of(pod.metadata);
-    const choice = computeRevision(record, name, this.gatesOf(pod));
-    if (choice.kind === 'kept') {
-      const { revision, reason, message } = choice;
-      this.keep(key, revision, { reason, message: `${message}; revision ${revision.number} runs` });
-      return { pod: revision.pod, isDerivedUID: revision.isDerivedUID };
-    }
-    this.kept.delete(key);
-    if (record === undefined || currentRevision(record)?.name !== name) {
-      const taken = { name, takenAt: clock.now(), from, isDerivedUID, pod };
-      // The earlier revision may have become Ready since the last review.
-      const before = record === undefined ? emptyRecord(pod.metadata) : this.withReadiness(record);
-      records.note(withRevision(before, taken));
-    } else if (record.pin?.whileDeclared !== undefined) records.note(withoutPin(record));
-    return { pod, isDerivedUID };
-  }
-
-  /** Returns why the pod does not run its declared revision. Returns undefined if it does. */
-  keptUpdate({ metadata }: Pod): WaitingUpdate | undefined {
-    return this.kept.get(podKey(metadata));
-  }
 
   isStopped({ metadata }: Pod): boolean {
     return this.deps.records.of(metadata)?.isStopped === true;
@@ -137,57 +67,19 @@ export class PodOperations {
     return [...newest].flatMap(([name, id]) => (ids.includes(id) ? [name] : []));
   }
 
-  /** Drops a pod that is no longer declared. */
-  removed(pod: PodName): void {
-    const key = podKey(pod);
-    this.declared.delete(key);
-    this.kept.delete(key);
-    this.deps.records.forget(pod);
-  }
-
-  /** Drops the pods that no source declares and that do not keep running. Called once all sources were read. */
-  retainDeclared(): void {
-    for (const record of this.deps.records.all()) {
-      if (!this.declared.has(podKey(record)) && this.deps.declaredPod(record) === undefined) this.removed(record);
-    }
-  }
-
-  /**
-   * Records progress, and starts or rolls back revisions whose time has come. Called periodically. Returns true if a
-   * revision waits for a time or a lock.
-   */
-  review(): boolean {
-    const records = this.deps.records.all();
-    for (const record of records) this.reviewPod(record);
-    const gated = [...this.kept.values()].some(({ reason }) => reason === 'UpdateWindow' || reason === 'UpdateLock');
-    if (gated) void this.checkLocks().then(this.deps.redeclare);
-    return gated || records.some(hasDeadline);
-  }
-
-  /** Returns the revisions of a pod, oldest first. */
-  history(pod: PodName): RevisionSummary[] {
-    const record = this.recordOf(declaredOrRefused(pod, this.deps.declaredPod));
-    return record.revisions.map((revision) => ({
-      revision: revision.number,
-      takenAt: revision.takenAt,
-      from: revision.from,
-      images: imagesOf(revision),
-      wasReady: revision.wasReady,
-      isCurrent: revision.number === record.current,
-    }));
-  }
-
   /** Writes a request to disk, then executes it. Resolves with a sentence for the operator. */
   act(request: OperationRequest, signal?: AbortSignal): Promise<string> {
-    return this.acts.run(() => this.actNow(request), signal);
+    return this.deps.revisions.changes.run(() => this.actNow(request), signal);
   }
 
-  /** Emits an event if this is a change, so that readers of the snapshot read it again. */
-  private keep(key: string, { pod }: PodRevision, update: WaitingUpdate): void {
-    const isNews = this.kept.get(key)?.reason !== update.reason;
-    this.kept.set(key, update);
-    const running = this.deps.declaredPod(pod.metadata) ?? pod;
-    if (isNews) podEventRecorder(this.deps.emit, running).normal(reasons.replacementWaits, update.message);
+  /** Drops the requested restarts that are done. Called periodically. */
+  review(): void {
+    const { records, declaredPod, podStatus } = this.deps;
+    for (const record of records.all()) {
+      const pod = declaredPod(record);
+      if (pod === undefined || record.restart === undefined) continue;
+      if (isRestarted(record.restart, podStatus(pod.metadata.uid))) records.note(withoutRestart(record));
+    }
   }
 
   private async actNow(request: OperationRequest): Promise<string> {
@@ -278,78 +170,14 @@ export class PodOperations {
     }
     if (target.number === record.current) return `pod/${name} runs revision ${target.number} already`;
     const isHeld = record.pin !== undefined && record.pin.whileDeclared === undefined;
-    await this.ask(pod, this.rolledBack(record, target, 'rolled back by kubelet-ts rollback', isHeld));
-    if (this.recordOf(pod).current !== target.number) {
+    const because = 'rolled back by kubelet-ts rollback';
+    const isDone = await this.deps.revisions.rollBack(record, target, { because, isHeld }).catch(refuseUnwritten);
+    if (!isDone) {
       throw new RequestRefused('conflict', `pod ${name} was not rolled back, because its manifest has just changed`);
     }
     this.deps.redeclare();
     const until = isHeld ? 'kubelet-ts unhold' : 'its manifest changes, or kubelet-ts unhold';
     return `pod/${name} rolled back to revision ${target.number} until ${until}`;
-  }
-
-  /**
-   * Returns a function that changes the record to an earlier revision. It does nothing once the pod runs a different
-   * revision.
-   */
-  private rolledBack(
-    record: PodRecord,
-    { number, name }: PodRevision,
-    because: string,
-    isHeld: boolean,
-  ): (newest: PodRecord) => PodRecord {
-    const declared = this.declared.get(podKey(record));
-    return (newest) => {
-      if (newest.current !== record.current) return newest;
-      const rest = { ...withoutPin(newest), current: number };
-      if (isHeld) return { ...rest, pin: { to: number, because } };
-      return declared === undefined || declared === name
-        ? rest
-        : { ...rest, pin: { to: number, whileDeclared: declared, because } };
-    };
-  }
-
-  private reviewPod(record: PodRecord): void {
-    const { records, declaredPod, podStatus } = this.deps;
-    const current = currentRevision(record);
-    if (current === undefined || (current.wasReady && record.restart === undefined)) return;
-    const pod = declaredPod(record);
-    if (pod === undefined) return;
-    if (record.restart !== undefined && isRestarted(record.restart, podStatus(pod.metadata.uid))) {
-      records.note(withoutRestart(record));
-      return;
-    }
-    if (current.wasReady) return;
-    const noted = this.withReadiness(record);
-    if (noted === record) this.rollBackIfLate(record, current, pod);
-    else records.note(noted);
-  }
-
-  /** If the current revision is Ready now, returns the record with that recorded. Otherwise returns the same record. */
-  private withReadiness(record: PodRecord): PodRecord {
-    const { declaredPod, isWellAsDeclared } = this.deps;
-    const current = currentRevision(record);
-    const pod = declaredPod(record);
-    if (current === undefined || current.wasReady || pod === undefined) return record;
-    if (!isSameRevision(pod, current.pod) || !isWellAsDeclared(pod)) return record;
-    const revisions = record.revisions.map((one) => (one === current ? { ...one, wasReady: true } : one));
-    return { ...record, revisions };
-  }
-
-  private rollBackIfLate(record: PodRecord, current: PodRevision, pod: Pod): void {
-    const { wallClock, redeclare, emit } = this.deps;
-    const deadlineMs = progressDeadlineMs(current.pod);
-    const target = lateRollback(record, deadlineMs, wallClock.since(current.takenAt));
-    if (target === undefined || deadlineMs === undefined) return;
-    const because = `revision ${current.number} was not Ready within ${deadlineMs / 1000}s`;
-    const rollBack = async (): Promise<void> => {
-      if (this.deps.records.of(record) !== record) return;
-      await this.ask(pod, this.rolledBack(record, target, because, false));
-      if (this.recordOf(pod).current !== target.number) return;
-      podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
-      redeclare();
-    };
-    // The next review tries again.
-    this.acts.run(rollBack).catch(() => undefined);
   }
 
   private async ask({ metadata }: Pod, change: (newest: PodRecord) => PodRecord): Promise<void> {
@@ -382,29 +210,6 @@ export class PodOperations {
   private recordOf({ metadata }: Pod): PodRecord {
     return this.deps.records.of(metadata) ?? emptyRecord(metadata);
   }
-
-  private gatesOf(pod: Pod): UpdateGates {
-    return computeUpdateGates(pod, new Date(this.deps.clock.now()), (path) => {
-      if (!this.locks.has(path)) this.locks.set(path, true);
-      return this.locks.get(path) === true;
-    });
-  }
-
-  /** A path on a hung file system is not checked again, because each call would hold a thread. */
-  private async checkLocks(): Promise<void> {
-    const check = async (path: string): Promise<void> => {
-      this.askedLocks.add(path);
-      this.locks.set(path, await exists(path));
-      this.askedLocks.delete(path);
-    };
-    await Promise.all([...this.locks.keys()].filter((path) => !this.askedLocks.has(path)).map(check));
-  }
-
-  private nameOf(pod: Pod): string {
-    const name = this.names.get(pod) ?? revisionName(pod);
-    this.names.set(pod, name);
-    return name;
-  }
 }
 
 function refuseUnwritten(error: unknown): never {
@@ -421,30 +226,6 @@ function newestIDs({ containerStatuses }: RuntimePodStatus): Map<string, string>
   return new Map([...containerStatuses].reverse().map(({ name, id }) => [name, id]));
 }
 
-const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
-const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
-
 function withoutRestart({ restart: _restart, ...rest }: PodRecord): PodRecord {
   return rest;
-}
-
-function imagesOf({ pod: { spec } }: PodRevision): Record<string, string> {
-  const all = initAndRegularContainers(spec);
-  return Object.fromEntries(all.map(({ name, image = '' }) => [name, image]));
-}
-
-/** Also true if that is unknown, because a pod's lock must hold. */
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    return !hasCode(error, 'ENOENT', 'ENOTDIR');
-  }
-}
-
-/** True if the current revision must be Ready by a certain time. */
-function hasDeadline(record: PodRecord): boolean {
-  const current = currentRevision(record);
-  return current !== undefined && !current.wasReady && progressDeadlineMs(current.pod) !== undefined;
 }

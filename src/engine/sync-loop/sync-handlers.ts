@@ -15,6 +15,7 @@ import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
 import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import type { ProbeChange, ProberManager } from '../prober/prober-manager.ts';
 import type { PodOperations } from '../operations/pod-operations.ts';
+import type { PodRevisions } from '../operations/pod-revisions.ts';
 import type { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
 import type { PodManager } from '../pod-start/pod-manager.ts';
 import { PodReplacements } from '../pod-start/pod-replacements.ts';
@@ -60,7 +61,8 @@ interface Deps {
   housekeeping: Housekeeping;
   starter: PodStarter;
   inPlaceUpdates: InPlaceUpdates;
-  operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
+  operations: Pick<PodOperations, 'isStopped' | 'review'>;
+  revisions: Pick<PodRevisions, 'review' | 'removed' | 'retainDeclared'>;
   clock: Pick<Clock, 'now'>;
   /** True if a source currently declares a pod with this full name. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
@@ -144,7 +146,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     housekeeping.request();
     if (!this.hasSeenAllSources) return;
     this.keepUndeclared();
-    this.deps.operations.retainDeclared();
+    this.deps.revisions.retainDeclared();
   }
 
   private setDeclared(pod: Pod): void {
@@ -257,7 +259,8 @@ export class SyncHandlers implements SyncHandler, StartActions {
     this.deps.housekeeping.taken();
     const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, garbage, starter } =
       this.deps;
-    const isUpdateDue = this.deps.operations.review();
+    this.deps.operations.review();
+    const isUpdateDue = this.deps.revisions.review();
     if (this.hasSeenAllSources) this.keepUndeclared();
     for (const uid of this.deps.undeclaredPods.drainConfirmed()) {
       const pod = podManager.get(uid);
@@ -424,7 +427,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     undeclaredPods.forget(uid);
     this.unreleased.delete(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
-    if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.operations.removed(pod.metadata);
+    if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.revisions.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
     if (workers.snapshot(uid).state !== 'finished') return;
     // A finished pod has no worker that removes its containers and data.
