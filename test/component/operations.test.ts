@@ -177,11 +177,12 @@ describe('stop and start', () => {
     expect(one.world.runtime.running()).toEqual([]);
   });
 
+  const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+
   /** A pod with an emptyDir, and a file in it. */
   async function runningWithFile(
     more: Partial<RawPod['spec']> = {},
   ): Promise<{ one: Running; first: Pod; path: string }> {
-    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
     const first = revision('1', {
       containers: [{ name: 'main', image: 'app:1', env: [{ name: 'REVISION', value: '1' }], volumeMounts }],
       volumes: [{ name: 'data', emptyDir: {} }],
@@ -201,7 +202,12 @@ describe('stop and start', () => {
         { restartPolicy: 'Never' },
         { files: [], running: ['web-edge1/main#0'] },
       ],
-    ] as const)('is %s', async (_title, spec, expected) => {
+      [
+        'a pod with a container that may end: it begins anew',
+        { containers: [{ name: 'main', image: 'app:1', restartPolicy: 'Never', volumeMounts }] },
+        { files: [], running: ['web-edge1/main#0'] },
+      ],
+    ])('is %s', async (_title, spec, expected) => {
       const { one, first, path } = await runningWithFile(spec);
       one.world.runtime.script('main', { stopAfterMs: 5000 });
       await ask(one, { action: 'stop' });

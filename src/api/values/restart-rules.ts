@@ -13,9 +13,22 @@ export function restartsAfterExit(
   exitCode: number,
 ): boolean {
   if (matchingRule(container, exitCode) !== undefined) return true;
-  const policy = container.restartPolicy ?? spec.restartPolicy;
+  const policy = restartPolicyOf(container, spec);
   if (policy === 'OnFailure') return exitCode !== 0;
   return policy !== 'Never';
+}
+
+/** The container's own restart policy, else the pod's. */
+export function restartPolicyOf({ restartPolicy }: Container, spec: Pick<PodSpec, 'restartPolicy'>): string {
+  return restartPolicy ?? spec.restartPolicy ?? 'Always';
+}
+
+/** True if the pod runs until it is stopped: every container starts again, and no init container can fail the pod. */
+export function alwaysRestarts(spec: PodSpec): boolean {
+  return (
+    spec.containers.every((container) => restartPolicyOf(container, spec) === 'Always') &&
+    (spec.initContainers ?? []).every((container) => restartPolicyOf(container, spec) !== 'Never')
+  );
 }
 
 /** Like `restartsAfterExit`, also for init containers: one that succeeded is done, and sidecars always restart. */
@@ -30,8 +43,8 @@ export function startsAgain(container: Container, spec: PodSpec, exitCode: numbe
  * True if the container starts again after a failed probe. Rules do not count, because it still runs. kubelet:
  * kuberuntime_manager.go computePodActions
  */
-export function restartsAfterProbe({ restartPolicy }: Container, spec: Pick<PodSpec, 'restartPolicy'>): boolean {
-  return (restartPolicy ?? spec.restartPolicy) !== 'Never';
+export function restartsAfterProbe(container: Container, spec: Pick<PodSpec, 'restartPolicy'>): boolean {
+  return restartPolicyOf(container, spec) !== 'Never';
 }
 
 /** True if some exit starts the container again. kubelet: pkg/api/v1/pod/util.go IsContainerRestartable */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { restartPolicyOf } from '../../api/values/restart-rules.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { writtenAnnotations } from '../../api/values/config-annotations.ts';
 import { defaultImagePullPolicy } from '../../api/values/image-name.ts';
@@ -46,16 +47,20 @@ export function computePodChange(current: Pod, desired: Pod, policy: InPlacePoli
   const images = pairs.filter(({ before, next }) => before.image !== next.image).map(({ next }) => next.name);
   if (resized.length + images.length === 0) return { kind: 'none' };
   if (!policy.isEnabled) return { kind: 'replace', because: 'the agent runs with --in-place=false' };
-  const isRestart = images.length > 0 || resized.some(({ restart }) => restart);
+  const restarted = [...images, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))];
   const because =
-    obstacle(desired, isRestart) ?? (resized.length > 0 ? resizeObstacle(current, desired, pairs, policy) : undefined);
+    obstacle(desired, restarted) ?? (resized.length > 0 ? resizeObstacle(current, desired, pairs, policy) : undefined);
   if (because !== undefined) return { kind: 'replace', because };
   return { kind: 'inPlace', resize: resized, images };
 }
 
-function obstacle(desired: Pod, isRestart: boolean): string | undefined {
+function obstacle(desired: Pod, restarted: readonly string[]): string | undefined {
   if (!mayChangeInPlace(desired)) return 'its annotation wants no changes in place';
-  return isRestart && desired.spec.restartPolicy !== 'Always' ? 'its restartPolicy is not Always' : undefined;
+  const { spec } = desired;
+  const ends = changeable(desired).find(
+    (container) => restarted.includes(container.name) && restartPolicyOf(container, spec) !== 'Always',
+  );
+  return ends && `the restartPolicy of container ${ends.name} is not Always`;
 }
 
 function resizeObstacle(

@@ -1,11 +1,12 @@
 import type { Pod } from '../../api/types.ts';
+import { alwaysRestarts, restartPolicyOf } from '../../api/values/restart-rules.ts';
 import type { PodName } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, RequestRefused } from '../../errors.ts';
 import { TimeoutError, withTimeout } from '../../flow/with-timeout.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { rollbackTarget } from './compute-revision.ts';
-import { computeRestart } from './compute-restart.ts';
+import { computeRestart, restartable } from './compute-restart.ts';
 import { declaredOrRefused, type OperationRequest } from './operation.ts';
 import { emptyRecord, type PodRecord, withoutPin } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
@@ -94,7 +95,7 @@ export class PodOperations {
         return this.asked(`${shown} stopped`, `${shown} stops`);
       case 'start': {
         if (record.isStopped !== true) return `${shown} was not stopped`;
-        if (pod.spec.restartPolicy !== 'Always') await this.runAnew(pod);
+        if (!alwaysRestarts(pod.spec)) await this.runAnew(pod);
         await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
         this.deps.startPod(this.declaredUID(pod));
         return this.asked(`${shown} started`, `${shown} starts`);
@@ -130,9 +131,11 @@ export class PodOperations {
   private async restart(pod: Pod, container: string | undefined): Promise<string> {
     const { podStatus, lookAtPod, retryPod, clock } = this.deps;
     const { uid, name } = pod.metadata;
-    if (pod.spec.restartPolicy !== 'Always') {
-      const hint = `Run it anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
-      throw new RequestRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
+    const ends = restartable(pod, container).find((one) => restartPolicyOf(one, pod.spec) !== 'Always');
+    if (ends !== undefined) {
+      const hint = `Run the pod anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
+      const whose = ends.restartPolicy === undefined ? `pod ${name}` : `container ${ends.name}`;
+      throw new RequestRefused('conflict', `the restartPolicy of ${whose} is not Always`, hint);
     }
     // Just after the agent started, the known status is empty.
     const isKnown = podStatus(uid).containerStatuses.length > 0;

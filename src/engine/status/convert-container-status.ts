@@ -72,8 +72,12 @@ export function terminatedUnseen(when: 'terminated' | 'deleted'): ContainerState
   };
 }
 
-/** State of a container that was removed because all containers of the pod restart. */
-export function terminatedToRestart(): ContainerState {
+/**
+ * State of a container that was removed because all containers of the pod restart. Keeps how it exited before, if
+ * `state` says so. The kubelet always reports 137.
+ */
+export function terminatedToRestart({ terminated }: ContainerState = {}): ContainerState {
   const message = 'The container was removed because all containers of the pod restart';
-  return { terminated: { exitCode: UNSEEN_EXIT_CODE, reason: reasons.restartingAllContainers, message } };
+  const reason = reasons.restartingAllContainers;
+  return { terminated: { exitCode: UNSEEN_EXIT_CODE, ...terminated, reason, message } };
 }

@@ -103,7 +103,7 @@ function withoutRuntime(
   if (isReset) {
     const state = { waiting: { reason: reasons.restartingAllContainers } };
     const base = oldStatus?.state?.terminated ? oldStatus : status;
-    return { ...base, state, lastState: terminatedToRestart(), restartCount: restartCount + 1 };
+    return { ...base, state, lastState: terminatedToRestart(oldStatus?.state), restartCount: restartCount + 1 };
   }
   // It ran and was removed. The last state shows that the pod had left Pending.
   if (isOver || !oldStatus?.state?.running || lastState.terminated) return status;

@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
 import { reasons } from '../view/reasons.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
-import { restartsAfterExit } from '../../api/values/restart-rules.ts';
+import { restartPolicyOf, restartsAfterExit } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
@@ -93,7 +93,7 @@ function progressOfContainer(
   const isRestarting =
     reason === reasons.restartingAllContainers ||
     // It waits for a start, although its last run completed. The kubelet calls the pod failed.
-    (container.restartPolicy ?? spec.restartPolicy) === 'OnFailure' ||
+    restartPolicyOf(container, spec) === 'OnFailure' ||
     restartsAfterExit(container, spec, exitCode);
   return isRestarting ? ['unsuccessful', 'restarting'] : ['unsuccessful'];
 }

@@ -1,3 +1,4 @@
+import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import type { Pod } from '../../api/types.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
@@ -37,7 +38,7 @@ export function knownRevisions(
   const earlier = appliedRevisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
   return [
     ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
-    // Pods with another restartPolicy may have finished since.
-    ...earlier.map((pod) => ({ pod, isOver: pod.spec.restartPolicy !== 'Always' })),
+    // The others may have finished since.
+    ...earlier.map((pod) => ({ pod, isOver: !alwaysRestarts(pod.spec) })),
   ];
 }

@@ -1,3 +1,4 @@
+import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
@@ -108,7 +109,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
   /** True if an operator stopped the declared pod, and it will restart with the data in its volumes. */
   keepsVolumes({ metadata: { uid } }: Pod): boolean {
     const entry = this.deps.podManager.entry(uid);
-    if (entry?.pod.spec.restartPolicy !== 'Always') return false;
+    if (entry === undefined || !alwaysRestarts(entry.pod.spec)) return false;
     return this.deps.operations.isStopped(entry.pod) || entry.startsAgain === true;
   }
 

@@ -1,3 +1,4 @@
+import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import type { Pod } from '../../api/types.ts';
 import { sourceOf } from '../../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../../api/values/pod-names.ts';
@@ -106,7 +107,7 @@ export class UndeclaredPods {
  * ready.
  */
 function mayRun(pod: RuntimePod, revision: Pod | undefined): boolean {
-  const restarts = (revision?.spec.restartPolicy ?? 'Always') === 'Always';
+  const restarts = revision === undefined || alwaysRestarts(revision.spec);
   return restarts ? isPodRunning(pod) : hasRunningContainer(pod);
 }
 

@@ -1,3 +1,4 @@
+import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import { computePodActions } from '../../engine/kuberuntime/actions/compute-pod-actions.ts';
 import { containerHash } from '../../engine/container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
@@ -137,7 +138,7 @@ function replacedBecause(
   if (status !== undefined) return 'the manifest that it was created from is unknown';
   const phase = pod.status?.phase;
   if (isPodPhaseTerminal(phase)) return 'it has completed';
-  if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have completed';
+  if (phase === undefined && !alwaysRestarts(pod.spec)) return 'no agent runs, so it may have completed';
   const podChange = computePodChange(pod, desired, inPlace);
   return podChange.kind === 'replace' ? podChange.because : undefined;
 }

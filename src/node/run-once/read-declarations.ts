@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations, isMirrorPod } from '../../api/values/config-annotations.ts';
@@ -69,7 +70,7 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
  */
 function asRun({ source, where, pods, configObjects = [] }: SourceUpdate, changed: (pod: Pod) => Pod): SourceUpdate {
   const ofThisRun = (pod: Pod): Pod =>
-    pod.spec.restartPolicy === 'Always' ? pod : { ...pod, metadata: { ...pod.metadata, uid: randomUUID() } };
+    alwaysRestarts(pod.spec) ? pod : { ...pod, metadata: { ...pod.metadata, uid: randomUUID() } };
   return { source, where, pods: pods.map(changed).map(ofThisRun), configObjects, problems: [] };
 }
 

@@ -1,5 +1,6 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../api/types.ts';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
+import { alwaysRestarts, restartPolicyOf, restartsAfterExit } from '../../api/values/restart-rules.ts';
 import { sidecarsOf } from '../../api/values/sidecars.ts';
 import { initAndRegularStatuses } from '../../api/values/container-statuses.ts';
 import { startFailureExitCode } from '../../cri/errors.ts';
@@ -55,16 +56,34 @@ export function podOutcome(
   const { spec, status } = pod;
   const unstarted = unstartedOutcome(pod, pullFailures);
   if (unstarted !== undefined) return unstarted;
-  if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
+  if (status?.phase === 'Succeeded') return completed;
   const failed = firstFailed(pod);
-  if (status?.phase === 'Failed' || (spec.restartPolicy === 'Always' && failed !== undefined)) {
+  const serves = alwaysRestarts(spec);
+  if (status?.phase === 'Failed' || (serves && failed !== undefined)) {
     return failure(failed, status?.message ?? status?.reason ?? '');
   }
   const regular = status?.containerStatuses ?? [];
   const isOver = regular.length > 0 && regular.every((container) => firstEnd(container) !== undefined);
-  if (spec.restartPolicy === 'Always' && isOver) return { outcome: 'completed', exitCode: 0, message: '' };
-  if (until === 'completed' || (until === 'auto' && spec.restartPolicy !== 'Always')) return undefined;
+  if (serves && isOver) return completed;
+  const work = workOutcome(pod);
+  if (work !== undefined) return work;
+  if (until === 'completed' || (until === 'auto' && !serves)) return undefined;
   return isPodReady(status) ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+}
+
+const completed: PodOutcome = { outcome: 'completed', exitCode: 0, message: '' };
+
+/** The outcome of a pod whose phase stays Running, because after its work only containers that always restart are left. */
+function workOutcome({ spec, status }: Pod): PodOutcome | undefined {
+  const work = spec.containers.filter((container) => restartPolicyOf(container, spec) !== 'Always');
+  const done = work.flatMap((container) => {
+    const one = status?.containerStatuses?.find(({ name }) => name === container.name);
+    const exitCode = one?.state?.terminated?.exitCode;
+    return exitCode === undefined || restartsAfterExit(container, spec, exitCode) ? [] : [{ one, exitCode }];
+  });
+  if (work.length === 0 || work.length === spec.containers.length || done.length < work.length) return undefined;
+  const failed = done.find(({ exitCode }) => exitCode !== 0);
+  return failed === undefined ? completed : failure(failed.one, '');
 }
 
 /**
@@ -146,17 +165,17 @@ export function unfinishedState({ spec, status }: Pod, lastWarning = ''): Pick<P
     statuses.find(({ state }) => state?.waiting !== undefined);
   if (waits === undefined) return { message: lastWarning };
   return {
-    message: `container ${waits.name} ${stateText(waits, spec.restartPolicy, lastWarning)}${failureBefore(waits)}`,
+    message: `container ${waits.name} ${stateText(waits, alwaysRestarts(spec), lastWarning)}${failureBefore(waits)}`,
     container: waits.name,
   };
 }
 
-function stateText({ state, ready }: ContainerStatus, restartPolicy: string | undefined, lastWarning: string): string {
+function stateText({ state, ready }: ContainerStatus, serves: boolean, lastWarning: string): string {
   if (state?.waiting !== undefined) {
     const { reason = 'not started', message = lastWarning } = state.waiting;
     return joined('waits', reason, message);
   }
-  if (restartPolicy !== 'Always') return 'still runs';
+  if (!serves) return 'still runs';
   return ready ? 'is Ready, others are not' : joined('is not Ready', lastWarning);
 }
 

@@ -58,7 +58,19 @@ describe('a change from one revision to the next', () => {
       'an image of a pod that may end',
       pod({ restartPolicy: 'OnFailure' }),
       pod({ restartPolicy: 'OnFailure', containers: [main({ image: 'app:2' })] }),
-      replace('its restartPolicy is not Always'),
+      replace('the restartPolicy of container main is not Always'),
+    ],
+    [
+      'an image of a container that may end',
+      pod({ containers: [main({ restartPolicy: 'Never' })] }),
+      pod({ containers: [main({ restartPolicy: 'Never', image: 'app:2' })] }),
+      replace('the restartPolicy of container main is not Always'),
+    ],
+    [
+      'an image of a container that always restarts in a pod that does not',
+      pod({ restartPolicy: 'Never', containers: [main({ restartPolicy: 'Always' })] }),
+      pod({ restartPolicy: 'Never', containers: [main({ restartPolicy: 'Always', image: 'app:2' })] }),
+      { kind: 'inPlace', resize: [], images: ['main'] },
     ],
     [
       'cpu, which needs no restart',

@@ -169,3 +169,17 @@ describe('an init container that neither the runtime nor the previous status has
     ]);
   });
 });
+
+test('a container that is removed to restart with all others keeps its exit code, if it had exited', () => {
+  const restartPolicyRules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [88] } }];
+  const pod = makePod({ spec: { containers: [makeContainer({ restartPolicy: 'Never', restartPolicyRules })] } });
+  const exited = { exitCode: 88, reason: 'Error', finishedAt: '2024-06-01T09:00:00Z' };
+  const lastStateOf = (state: ContainerStatus['state']): ContainerStatus['lastState'] =>
+    convert({ podStatus: noContainers, oldStatuses: [{ ...wasRunning, ...(state && { state }) }] }, pod)[0]?.lastState;
+  const because = {
+    reason: 'RestartingAllContainers',
+    message: 'The container was removed because all containers of the pod restart',
+  };
+  expect(lastStateOf({ terminated: exited })).toEqual({ terminated: { ...exited, ...because } });
+  expect(lastStateOf({ running: {} })).toEqual({ terminated: { exitCode: 137, ...because } });
+});

@@ -194,6 +194,34 @@ describe('a container that never started', () => {
   });
 });
 
+describe('a pod with containers that always restart beside its work', () => {
+  const spec = {
+    restartPolicy: 'Never' as const,
+    containers: [
+      { name: 'main', image: 'main:1' },
+      { name: 'retried', image: 'main:1', restartPolicy: 'OnFailure' as const },
+      { name: 'proxy', image: 'proxy:1', restartPolicy: 'Always' as const },
+    ],
+  };
+  const one = (name: string, state: ContainerStatus['state']): ContainerStatus =>
+    makeAPIContainerStatus({ name, ...(state && { state }) });
+  const outcomeOf = (mainState: ContainerStatus['state'], retried: ContainerStatus['state']) => {
+    const proxy = { ...one('proxy', { running: {} }), lastState: ended(1), restartCount: 1 };
+    const containerStatuses = [one('main', mainState), one('retried', retried), proxy];
+    return podOutcome(makePod({ spec, status: { phase: 'Running', conditions: ready, containerStatuses } }));
+  };
+
+  test('is done with its work', () => {
+    expect(outcomeOf(ended(0), ended(0))).toEqual(completed);
+    expect(outcomeOf(ended(7), ended(0))).toEqual(failedWith(7));
+  });
+
+  test('is not done while a container works, or will be tried again', () => {
+    expect(outcomeOf(ended(0), { running: {} })).toBeUndefined();
+    expect(outcomeOf(ended(0), ended(3))).toBeUndefined();
+  });
+});
+
 describe('--until', () => {
   const serves = { phase: 'Running', conditions: ready, containerStatuses: [main({ state: { running: {} } })] };
   test.each([

@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
-import { restartsAfterExit, restartsAfterProbe } from '../../../api/values/restart-rules.ts';
+import { restartPolicyOf, restartsAfterExit, restartsAfterProbe } from '../../../api/values/restart-rules.ts';
 import { containerHash } from '../../container/container-hash.ts';
 import type { ProbeResults } from '../../container/probe-results.ts';
 import {
@@ -85,7 +85,7 @@ function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: numbe
 /** Beyond OnFailure only a container that the runtime has lost does not run again in a new sandbox. */
 function hasEndedForGood(container: Container, { spec }: Pod, status: RuntimeContainerStatus | undefined): boolean {
   if (status?.state !== 'exited' || restartsAfterExit(container, spec, status.exitCode)) return false;
-  return status.isLost === true || (container.restartPolicy ?? spec.restartPolicy) === 'OnFailure';
+  return status.isLost === true || restartPolicyOf(container, spec) === 'OnFailure';
 }
 
 function hasBeenInitialized(pod: Pod, podStatus: RuntimePodStatus): boolean {
