@@ -95,8 +95,10 @@ describe('a change of cpu or memory', () => {
     await engine.kubelet.settled();
     expect(isUpdated(engine)).toBe(false);
     await world.until(() => isUpdated(engine));
-    expect(changes(world)).toEqual(['updateContainerResources']);
-    expect(memoryLimits(world)).toEqual([128n * MiB]);
+    // Memory first, then CPU. The second container has no limits, so those of the pod stay.
+    const [update, pod] = ['updateContainerResources', 'updatePodSandboxResources'];
+    expect(changes(world)).toEqual([update, pod, update]);
+    expect(memoryLimits(world)).toEqual([128n * MiB, 128n * MiB]);
     expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
     expect(uids(engine)).toEqual([first.metadata.uid]);
     expect(engine.pod('web-edge1')?.pod.status?.podIP).toBe(ip);
@@ -132,10 +134,10 @@ describe('a change of cpu or memory', () => {
     const { world, engine, source } = await runningFirst(revision({ resizePolicy }));
     source.setDerived(revision({ resizePolicy, cpu: '200m' }));
     await world.until(() => isUpdated(engine));
-    expect(changes(world)).toEqual(['updateContainerResources']);
+    expect(changes(world)).toEqual(['updatePodSandboxResources', 'updateContainerResources']);
     source.setDerived(revision({ resizePolicy, cpu: '200m', memory: '128Mi' }));
     await world.until(() => isUpdated(engine));
-    expect(changes(world).slice(1)).toEqual(['stopContainer', 'createContainer', 'startContainer']);
+    expect(changes(world).slice(2)).toEqual(['stopContainer', 'createContainer', 'startContainer']);
     expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
     expect(world.runtime.requestsOf('createContainer').at(-1)?.config?.linux?.resources?.memoryLimitInBytes).toBe(
       128n * MiB,

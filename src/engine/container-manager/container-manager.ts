@@ -7,6 +7,7 @@ import type { CgroupManager } from './cgroup-manager.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type ReservedCgroup, reservedCgroups } from './node-cgroups.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 import type { ExclusiveCPUs } from './resource-managers/exclusive-cpus.ts';
 import { QOSCgroups } from './qos-cgroups.ts';
@@ -34,9 +35,15 @@ const memoryOnDisk = {
 
 /** Changes the limits of a running pod's cgroup. */
 export interface PodCgroupResize {
-  /** Raises the limits so that the resources of both revisions fit. */
-  raise(current: Pod, next: Pod): Promise<void>;
-  /** Sets the limits of this revision. Rejects if the kernel cannot lower them now. */
+  /**
+   * Call it before a resize. Rejects if the pod uses more memory than its new limit, because lowering a container's
+   * limit could kill its processes.
+   */
+  prepare(next: Pod): Promise<void>;
+  limitsOf(pod: Pod): CgroupLimits;
+  /** Changes only these limits. */
+  set(pod: Pod, limits: Partial<CgroupLimits>): Promise<void>;
+  /** Sets all limits of this revision. Rejects if the kernel cannot lower them now. */
   resize(pod: Pod): Promise<void>;
 }
 
@@ -76,10 +83,12 @@ export class ContainerManager {
 
   /** Changes the limits of running pods, and the shares of their QoS classes. */
   readonly podResize: PodCgroupResize = {
-    raise: async (current, next) => {
+    prepare: async (next) => {
       await this.qosCgroups.update();
-      await this.podCgroups.raise(current, next);
+      await this.podCgroups.rejectMemoryInUse(next);
     },
+    limitsOf: (pod) => this.podCgroups.limitsOf(pod),
+    set: (pod, limits) => this.podCgroups.setLimits(pod, { hugePageLimits: new Map(), ...limits }),
     resize: (pod) => this.podCgroups.resize(pod),
   };
 

@@ -39,16 +39,6 @@ export class PodCgroups {
   }
 
   /**
-   * Raises the limits of a running pod so that the resources of both revisions fit. Rejects if the pod uses more memory
-   * than its new limit, because lowering a container's limit could kill its processes. kubelet: kuberuntime_manager.go
-   * doPodResizeAction
-   */
-  async raise(current: Pod, next: Pod): Promise<void> {
-    await this.rejectMemoryInUse(next);
-    await this.setLimits(next, raisedLimits(this.limitsOf(current), this.limitsOf(next)));
-  }
-
-  /**
    * Sets the limits of a running pod. Rejects if the kernel cannot apply them now, for example a memory limit below the
    * usage. kubelet: cm/pod_container_manager_linux.go SetPodCgroupConfig
    */
@@ -56,7 +46,8 @@ export class PodCgroups {
     await this.setLimits(pod, this.limitsOf(pod));
   }
 
-  private async rejectMemoryInUse(pod: Pod): Promise<void> {
+  /** Rejects if a running pod uses more memory than its new limit. */
+  async rejectMemoryInUse(pod: Pod): Promise<void> {
     const { node, cgroups } = this.deps;
     const { memoryBytes: limit = 0n } = this.limitsOf(pod);
     if (!node.cgroupsPerQOS || limit === 0n) return;
@@ -68,7 +59,8 @@ export class PodCgroups {
     return podCgroupName(this.deps.node.cgroupRoot, podQOSClass(pod), pod.metadata.uid);
   }
 
-  private async setLimits(pod: Pod, limits: CgroupLimits): Promise<void> {
+  /** Changes these limits of a running pod. Rejects like `resize`. */
+  async setLimits(pod: Pod, limits: CgroupLimits): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS) return;
     const found = await cgroups.apply(this.nameOf(pod), limits);
@@ -100,7 +92,8 @@ export class PodCgroups {
     return this.deps.cgroups.isPopulated(path);
   }
 
-  private limitsOf(pod: Pod): CgroupLimits {
+  /** The limits of the pod's cgroup. */
+  limitsOf(pod: Pod): CgroupLimits {
     const { exclusiveCPUs, node } = this.deps;
     const { podPidsLimit, containerNode } = node;
     const { cpuCFSQuota, cpuCFSQuotaPeriodMicros, hugePageSizes } = containerNode.resources;
@@ -121,26 +114,4 @@ function throwOnPidsRefusal(refusals: readonly CgroupRefusal[]): void {
   throw new Error(`--pod-max-pids cannot be enforced: ${refusal.path}: ${refusal.error.message}`, {
     cause: refusal.error,
   });
-}
-
-/**
- * Limits that fit both the current and the next resources of a pod's containers. Leaves out a setting that one side
- * lacks, because it is unlimited there.
- */
-export function raisedLimits(current: CgroupLimits, next: CgroupLimits): CgroupLimits {
-  const { cpuShares: shares, cpuQuotaMicros: quota, memoryBytes: memory } = current;
-  const { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes, ...others } = next;
-  return {
-    ...others,
-    ...(shares !== undefined && cpuShares !== undefined && { cpuShares: Math.max(shares, cpuShares) }),
-    ...(quota !== undefined && cpuQuotaMicros !== undefined && { cpuQuotaMicros: largerQuota(quota, cpuQuotaMicros) }),
-    ...(cpuPeriodMicros !== undefined && { cpuPeriodMicros }),
-    ...(memory !== undefined &&
-      memoryBytes !== undefined && { memoryBytes: memory > memoryBytes ? memory : memoryBytes }),
-  };
-}
-
-/** A negative quota means unlimited. */
-function largerQuota(a: number, b: number): number {
-  return a < 0 || b < 0 ? -1 : Math.max(a, b);
 }

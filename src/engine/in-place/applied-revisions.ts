@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import pLimit from 'p-limit';
-import type { Container, Pod } from '../../api/types.ts';
+import type { Container, Pod, PodSpec } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
@@ -10,7 +10,7 @@ import type { Logger } from '../../logger.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import { computePodChange, type PodChange } from './compute-pod-change.ts';
-import { containerResize } from './container-resize.ts';
+import { followsPod, isResized } from './container-resize.ts';
 import { type AppliedRevision, decodeRevision, encodeRevision } from './revision-file.ts';
 
 interface Deps {
@@ -69,6 +69,11 @@ export class AppliedRevisions {
     return this.kept.get(uid)?.outdated ?? {};
   }
 
+  /** Returns the resources of the whole pod that its cgroup still has from an earlier revision. */
+  outdatedPod(uid: string): PodSpec['resources'] | undefined {
+    return this.kept.get(uid)?.outdatedPod;
+  }
+
   /** True while the pod or its containers do not have the resources of its revision yet. */
   isResizing(uid: string): boolean {
     return this.kept.get(uid)?.isResizing ?? false;
@@ -89,9 +94,12 @@ export class AppliedRevisions {
     }
     if (known.pod === pod && known.isWritten) return { kind: 'none' };
     const change = computePodChange(known.pod, pod, this.deps.policy);
-    const isResize = change.kind === 'inPlace' && change.resize.length > 0;
+    const isPodResized = change.kind === 'inPlace' && change.isPodResized;
+    const isResize = isPodResized || (change.kind === 'inPlace' && change.resize.length > 0);
     const outdated = isResize ? outdatedAfter(known, pod, podStatus) : known.outdated;
-    const next = { pod, outdated, isResizing: known.isResizing || isResize };
+    const outdatedPod = known.outdatedPod ?? (isPodResized ? known.pod.spec.resources : undefined);
+    const isResizing = known.isResizing || isResize;
+    const next = { pod, outdated, isResizing, ...(outdatedPod !== undefined && { outdatedPod }) };
     const isSame = known.isWritten && textOf(known) === textOf(next);
     this.keep(uid, next, isSame);
     if (!isSame) await this.write(uid, change.kind === 'inPlace');
@@ -178,7 +186,8 @@ export function readRevision(podDir: string, logger?: Logger): Promise<AppliedRe
 }
 
 /**
- * Returns the containers that do not have the resources of the next revision. Keeps those already listed, because the
+ * Returns the containers that do not have the resources of the next revision. A container without a limit has that of
+ * the pod. Keeps those already listed, because the
  * runtime may still be resizing them.
  */
 function outdatedAfter(
@@ -192,7 +201,8 @@ function outdatedAfter(
       if (id in outdated) return [[id, outdated[id]]];
       const [before, after] = [findContainer(current.spec, name), findContainer(next.spec, name)];
       if (before === undefined || after === undefined) return [];
-      return containerResize(before, after) === undefined ? [] : [[id, before.resources ?? {}]];
+      const isOutdated = isResized(before, after) || followsPod(after, current.spec, next.spec);
+      return isOutdated ? [[id, before.resources ?? {}]] : [];
     }),
   );
 }
@@ -207,8 +217,8 @@ function textOf(revision: AppliedRevision): string {
 }
 
 /** Leaves out the status, which is not part of the manifest. */
-function storedPart({ pod: { metadata, spec }, outdated, isResizing }: AppliedRevision): AppliedRevision {
-  return { pod: { metadata, spec }, outdated, isResizing };
+function storedPart({ pod: { metadata, spec }, outdated, outdatedPod, isResizing }: AppliedRevision): AppliedRevision {
+  return { pod: { metadata, spec }, outdated, ...(outdatedPod !== undefined && { outdatedPod }), isResizing };
 }
 
 function without<T>(from: Readonly<Record<string, T>>, key: string): Record<string, T> {

@@ -7,7 +7,7 @@ import { type InPlacePolicy, mayChangeInPlace } from '../../api/values/in-place.
 import { hasPodLevelResources } from '../../api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
-import { containerResize, isLimitRemoved, withoutResizable } from './container-resize.ts';
+import { containerResize, isLimitRemoved, isResized, withoutResizable } from './container-resize.ts';
 
 /** How a pod changes from one revision to the next. */
 export type PodChange =
@@ -16,6 +16,8 @@ export type PodChange =
       kind: 'inPlace';
       /** Containers whose cpu or memory changes. */
       resize: ResizedContainer[];
+      /** True if cpu or memory of the pod as a whole changes. */
+      isPodResized: boolean;
       /** Names of containers whose image changes. Only these restart. */
       images: string[];
     }
@@ -30,7 +32,7 @@ export interface ResizedContainer {
 
 /**
  * Decides if the next revision can be applied to a running pod in place. It can if only images, cpu and memory of its
- * regular containers and sidecars differ. Ignores the UID, the status and the kubelet's own annotations.
+ * regular containers and sidecars, or of the pod as a whole, differ. Ignores the UID, the status and the kubelet's own annotations.
  *
  * `policy` is the node's. The kubelet does this only for pods of an API server: kubelet.go canResizePod,
  * pkg/apis/core/validation/validation.go ValidatePodResize, ValidatePodUpdate
@@ -45,13 +47,15 @@ export function computePodChange(current: Pod, desired: Pod, policy: InPlacePoli
     return resize === undefined ? [] : [{ name: next.name, restart: resize.restart }];
   });
   const images = pairs.filter(({ before, next }) => before.image !== next.image).map(({ next }) => next.name);
-  if (resized.length + images.length === 0) return { kind: 'none' };
+  const isPodResized = isResized(current.spec, desired.spec);
+  const isResize = resized.length > 0 || isPodResized;
+  if (!isResize && images.length === 0) return { kind: 'none' };
   if (!policy.isEnabled) return { kind: 'replace', because: 'the agent runs with --in-place=false' };
   const restarted = [...images, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))];
   const because =
-    obstacle(desired, restarted) ?? (resized.length > 0 ? resizeObstacle(current, desired, pairs, policy) : undefined);
+    obstacle(desired, restarted) ?? (isResize ? resizeObstacle(current, desired, pairs, policy) : undefined);
   if (because !== undefined) return { kind: 'replace', because };
-  return { kind: 'inPlace', resize: resized, images };
+  return { kind: 'inPlace', resize: resized, isPodResized, images };
 }
 
 function obstacle(desired: Pod, restarted: readonly string[]): string | undefined {
@@ -69,10 +73,10 @@ function resizeObstacle(
   pairs: readonly { before: Container; next: Container }[],
   { isPinning }: InPlacePolicy,
 ): string | undefined {
-  if (hasPodLevelResources(desired.spec)) return 'it has pod-level resources';
   const [before, after] = [podQOSClass({ spec: current.spec }), podQOSClass({ spec: desired.spec })];
   if (before !== after) return `its QoS class changes from ${before} to ${after}`;
   if (isPinning && after === 'Guaranteed') return 'a resource manager assigns processors or memory to it';
+  if (isLimitRemoved(current.spec, desired.spec)) return 'a limit of the pod is removed';
   const unlimited = pairs.find((pair) => isLimitRemoved(pair.before, pair.next));
   return unlimited && `a limit of container ${unlimited.next.name} is removed`;
 }
@@ -90,6 +94,9 @@ function frameOf({ metadata: { uid: _uid, annotations, ...metadata }, spec }: Po
     metadata: { ...metadata, annotations: writtenAnnotations(annotations) },
     spec: {
       ...spec,
+      resources: withoutResizable(spec.resources),
+      // The cgroup of a pod follows its containers, or the pod.
+      hasPodLevelResources: hasPodLevelResources(spec),
       initContainers: spec.initContainers?.map((container) =>
         isSidecar(container) ? containerFrame(container) : container,
       ),

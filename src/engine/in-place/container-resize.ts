@@ -15,17 +15,36 @@ export interface ContainerResize {
   changes: string[];
 }
 
-/** Returns undefined if cpu and memory stay the same. Compares the amounts, not how they are written. */
-export function containerResize(
-  current: Pick<Container, 'resources'>,
-  desired: Pick<Container, 'resources' | 'resizePolicy'>,
-): ContainerResize | undefined {
-  const changed = resizable.flatMap((resource) =>
+/** A container, or the spec of a pod. */
+type Sized = Pick<Container, 'resources'>;
+
+/** True if cpu and memory differ. Compares the amounts, not how they are written. */
+export function isResized(current: Sized, desired: Sized): boolean {
+  return changedAmounts(current, desired).length > 0;
+}
+
+/** True if the container has no limit where that of its pod changes. */
+export function followsPod({ resources }: Sized, current: Sized, desired: Sized): boolean {
+  return changedAmounts(current, desired).some(
+    ({ part, resource }) => part === 'limits' && isNone(resources?.limits?.[resource]),
+  );
+}
+
+function changedAmounts(current: Sized, desired: Sized) {
+  return resizable.flatMap((resource) =>
     parts.flatMap((part) => {
       const [before, after] = [current.resources?.[part]?.[resource], desired.resources?.[part]?.[resource]];
       return isSameAmount(before, after) ? [] : [{ resource, part, before, after }];
     }),
   );
+}
+
+/** Returns undefined if cpu and memory stay the same. */
+export function containerResize(
+  current: Sized,
+  desired: Pick<Container, 'resources' | 'resizePolicy'>,
+): ContainerResize | undefined {
+  const changed = changedAmounts(current, desired);
   if (changed.length === 0) return undefined;
   const restart = (desired.resizePolicy ?? []).some(
     ({ resourceName, restartPolicy }) =>
@@ -41,7 +60,7 @@ export function containerResize(
 }
 
 /** True if a limit of cpu or memory is removed. A runtime cannot remove a limit from a running container. */
-export function isLimitRemoved(current: Pick<Container, 'resources'>, desired: Pick<Container, 'resources'>): boolean {
+export function isLimitRemoved(current: Sized, desired: Sized): boolean {
   return resizable.some(
     (resource) => !isNone(current.resources?.limits?.[resource]) && isNone(desired.resources?.limits?.[resource]),
   );

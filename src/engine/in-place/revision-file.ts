@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { Container, Pod } from '../../api/types.ts';
+import type { Container, Pod, PodSpec } from '../../api/types.ts';
 
 /** The revision that a pod runs, and what is left of the earlier one. */
 export interface AppliedRevision {
   pod: Pod;
   /** By container id, the resources of containers that still have those of an earlier revision. */
   outdated: Record<string, Container['resources']>;
+  /** Resources of the whole pod in an earlier revision, while its cgroup still has them. */
+  outdatedPod?: PodSpec['resources'];
   /** True until all containers and the pod's cgroup have the resources of the revision. */
   isResizing: boolean;
 }

@@ -13,7 +13,7 @@ import { sandboxFaults } from '../view/sandbox-faults.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';
-import { type ContainerToResize, computeResizeActions } from './actions/compute-resize-actions.ts';
+import { computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type FinishedRun, finishedRun } from './actions/crash-loop-back-off.ts';
 import { sandboxPause } from './actions/sandbox-pause.ts';
 import type { ImagesOfSync } from './image-volumes.ts';
@@ -22,7 +22,7 @@ import { killPod, type PodKill } from './kill-pod.ts';
 import type { ContainerToReset } from './actions/pod-actions.ts';
 import { type PodSandbox, podSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
 import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
-import { resizePod, type SyncedResize } from './resize-pod.ts';
+import { type PodResize, resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { ContainerType, Meter } from '../view/meter.ts';
 import { postStart, type StartContainerDeps, startContainer, startFailure } from './start-container.ts';
@@ -78,7 +78,7 @@ export class KuberuntimeManager {
     const results: SyncResult[] = [];
 
     // Step 1: compute the actions.
-    const { actions, containersToResize } = computeResizeActions(
+    const { actions, ...toResize } = computeResizeActions(
       pod,
       podStatus,
       computeRestartActions(pod, podStatus, computePodActions(pod, podStatus, sync.probes), sync.restarting ?? []),
@@ -113,7 +113,9 @@ export class KuberuntimeManager {
         return results;
       }
       // Step 4: resize the other containers. A failure does not hold up the start of containers.
-      if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
+      if (sync.resize !== undefined) {
+        results.push(...(await this.resize(sync, sync.resize, { sandboxID: actions.sandboxID, ...toResize })));
+      }
     }
 
     // Step 5: finish the postStart hooks of running containers. Later containers wait for the hooks of sidecars.
@@ -196,12 +198,12 @@ export class KuberuntimeManager {
   private resize(
     { pod, recorder, signal }: PodSync,
     resize: SyncedResize,
-    containersToResize: readonly ContainerToResize[],
+    planned: Pick<PodResize, 'sandboxID' | 'containersToResize' | 'containersToRestart'>,
   ): Promise<SyncResult[]> {
     const onRefused = (containerID: string): void => {
       this.notResizable.add(containerID);
     };
-    return resizePod(this.deps, { ...resize, pod, containersToResize, recorder, signal, onRefused });
+    return resizePod(this.deps, { ...resize, ...planned, pod, recorder, signal, onRefused });
   }
 
   /** Resolves with true if the container started. */

@@ -236,7 +236,13 @@ export class KubeletPodSyncer implements PodSyncer {
     const onFinished = (): void => {
       void appliedRevisions.resized(uid);
     };
-    return { outdated: appliedRevisions.outdated(uid), onResized, onFinished };
+    const outdatedPod = appliedRevisions.outdatedPod(uid);
+    return {
+      outdated: appliedRevisions.outdated(uid),
+      ...(outdatedPod !== undefined && { outdatedPod }),
+      onResized,
+      onFinished,
+    };
   }
 
   /** Mounts the volumes. A volume that keeps its old content after a failed update does not fail the sync. */
@@ -278,10 +284,10 @@ export class KubeletPodSyncer implements PodSyncer {
 }
 
 /** Such as `image of app; resources of app, cache`. */
-function changeWords({ images, resize }: Extract<PodChange, { kind: 'inPlace' }>): string {
+function changeWords({ images, resize, isPodResized }: Extract<PodChange, { kind: 'inPlace' }>): string {
   const parts = [
     ['image', images],
-    ['resources', resize.map(({ name }) => name)],
+    ['resources', [...(isPodResized ? ['the pod'] : []), ...resize.map(({ name }) => name)]],
   ] as const;
   return parts.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what} of ${names.join(', ')}`])).join('; ');
 }

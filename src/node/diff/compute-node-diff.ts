@@ -117,12 +117,14 @@ function changeOf(
   if (differences.length === 0) return planned('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
   const podChange = current.status === undefined ? computePodChange(current.pod, desired, inPlace) : undefined;
-  const resized = podChange?.kind === 'inPlace' ? podChange.resize : [];
+  const { resize: resized, isPodResized } =
+    podChange?.kind === 'inPlace' ? podChange : { resize: [], isPodResized: false };
   const started = startedContainers(desired, actions);
   const containers = [...new Set([...started, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))])];
   if (actions.killPod) return { ...planned('restart', desired, 'its sandbox changes'), differences };
   if (containers.length === 0) {
-    const because = resized.length > 0 ? 'resized in place, no container restarts' : 'no container restarts';
+    const because =
+      resized.length > 0 || isPodResized ? 'resized in place, no container restarts' : 'no container restarts';
     return { ...planned('update', desired, because), differences };
   }
   return { ...planned('restart', desired, 'only these containers'), containers, differences };

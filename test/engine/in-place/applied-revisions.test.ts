@@ -86,10 +86,25 @@ describe('a resize', () => {
     expect(await revisions.accept(large, status(small))).toEqual({
       kind: 'inPlace',
       resize: [{ name: 'web', restart: false }],
+      isPodResized: false,
       images: [],
     });
     const next = await reloaded();
     expect([next.outdated(uid), next.isResizing(uid)]).toEqual([{ c: { limits: { memory: '1Mi' } } }, true]);
+  });
+
+  test('of the whole pod concerns its containers without a limit', async () => {
+    const whole = (cpu: string): Pod => makePod({ metadata: { uid: 'u4' }, spec: { resources: { limits: { cpu } } } });
+    await mkdir(join(folder, 'u4'));
+    await revisions.accept(whole('1'), status(whole('1')));
+    await revisions.accept(whole('2'), status(whole('2')));
+    await revisions.accept(whole('3'), status(whole('3')));
+    await revisions.close();
+    const next = makeRevisions();
+    await next.load(['u4']);
+    expect([next.outdated('u4'), next.outdatedPod('u4')]).toEqual([{ c: {} }, { limits: { cpu: '1' } }]);
+    await next.resized('u4');
+    expect([next.outdated('u4'), next.outdatedPod('u4')]).toEqual([{}, undefined]);
   });
 
   test('that is taken back keeps the container in doubt', async () => {

@@ -16,9 +16,10 @@ const sized = (resources: NonNullable<Container['resources']>, more: Spec = {}):
 const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
 const sidecar = (image: string): Container => ({ name: 'log', image, restartPolicy: 'Always' });
 
-const inPlace = (resize: [string, boolean][], images: string[]): PodChange => ({
+const inPlace = (resize: [string, boolean][], images: string[], isPodResized = false): PodChange => ({
   kind: 'inPlace',
   resize: resize.map(([name, restart]) => ({ name, restart })),
+  isPodResized,
   images,
 });
 const replace = (because: string): PodChange => ({ kind: 'replace', because });
@@ -70,7 +71,7 @@ describe('a change from one revision to the next', () => {
       'an image of a container that always restarts in a pod that does not',
       pod({ restartPolicy: 'Never', containers: [main({ restartPolicy: 'Always' })] }),
       pod({ restartPolicy: 'Never', containers: [main({ restartPolicy: 'Always', image: 'app:2' })] }),
-      { kind: 'inPlace', resize: [], images: ['main'] },
+      inPlace([], ['main']),
     ],
     [
       'cpu, which needs no restart',
@@ -107,6 +108,24 @@ describe('a change from one revision to the next', () => {
       sized({ requests: { cpu: '1' }, limits: { cpu: '2' } }),
       sized({ requests: { cpu: '1' } }),
       replace('a limit of container main is removed'),
+    ],
+    [
+      'resources of the whole pod',
+      pod({ resources: { requests: { cpu: '1' } } }),
+      pod({ resources: { requests: { cpu: '2' } } }),
+      inPlace([], [], true),
+    ],
+    [
+      'a limit of the whole pod that is removed',
+      pod({ resources: { requests: { cpu: '1' }, limits: { cpu: '2' } } }),
+      pod({ resources: { requests: { cpu: '1' } } }),
+      replace('a limit of the pod is removed'),
+    ],
+    [
+      'the first resources of the whole pod',
+      sized({ requests: { cpu: '1' } }),
+      sized({ requests: { cpu: '1' } }, { resources: { requests: { cpu: '2' } } }),
+      replace('its manifest changed'),
     ],
     [
       'another QoS class',

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { raisedLimits } from '../../../src/engine/container-manager/pod-cgroups.ts';
 import type { CgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
+import {
+  computeLimitChanges,
+  type LimitChange,
+  unlimitedBytes,
+} from '../../../src/engine/kuberuntime/actions/compute-limit-changes.ts';
 import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange } from '../../../src/engine/in-place/compute-pod-change.ts';
 import { identifyPod, revisionOf } from '../../../src/engine/in-place/identify-pod.ts';
@@ -95,7 +99,7 @@ test(
 );
 
 test(
-  'raised limits are as wide as both sides',
+  'changes of limits reach those of both sides before the containers, and the next ones after them',
   () => {
     const anyLimits: fc.Arbitrary<CgroupLimits> = fc
       .record(
@@ -108,13 +112,22 @@ test(
       )
       .map((limits) => ({ ...limits, hugePageLimits: new Map() }));
     const quota = ({ cpuQuotaMicros = -1 }: CgroupLimits): number => (cpuQuotaMicros < 0 ? Infinity : cpuQuotaMicros);
-    const memory = ({ memoryBytes }: CgroupLimits): number => Number(memoryBytes ?? Infinity);
+    const memory = ({ memoryBytes }: CgroupLimits): number => Number(memoryBytes ?? unlimitedBytes);
     fc.assert(
       fc.property(anyLimits, anyLimits, (current, next) => {
-        const raised = raisedLimits(current, next);
+        const { raise, lower } = computeLimitChanges(current, next);
+        const after = (from: CgroupLimits, changes: readonly LimitChange[]): CgroupLimits =>
+          changes.reduce<CgroupLimits>((limits, change) => ({ ...limits, ...change }), from);
+        const raised = after(current, raise);
         expect(raised.cpuShares).toBe(Math.max(current.cpuShares ?? 0, next.cpuShares ?? 0));
         expect(quota(raised)).toBe(Math.max(quota(current), quota(next)));
         expect(memory(raised)).toBe(Math.max(memory(current), memory(next)));
+        const lowered = after(raised, lower);
+        expect([lowered.cpuShares, quota(lowered), memory(lowered)]).toEqual([
+          next.cpuShares,
+          quota(next),
+          memory(next),
+        ]);
       }),
       propertyRuns(500),
     );

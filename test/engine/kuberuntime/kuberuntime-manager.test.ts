@@ -6,6 +6,7 @@ import type { Pod } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/flow/back-off.ts';
 import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
+import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
 import { UserNamespaces } from '../../../src/engine/userns/user-namespaces.ts';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
@@ -75,7 +76,12 @@ function makeManager(): KuberuntimeManager {
     serviceNames: noServiceNames(podDirs),
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
-    podCgroups: { raise: () => Promise.resolve(), resize: () => Promise.resolve() },
+    podCgroups: {
+      prepare: () => Promise.resolve(),
+      limitsOf: (pod) => podCgroupLimits(pod, { enforceCPULimits: true }),
+      set: () => Promise.resolve(),
+      resize: () => Promise.resolve(),
+    },
     exclusiveCPUs: () => new Set(),
     node,
     supportsRecursiveReadOnly: () => false,

@@ -1,27 +1,28 @@
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { codes } from '../../../src/cri/errors.ts';
-import { resizePod } from '../../../src/engine/kuberuntime/resize-pod.ts';
+import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
+import { type PodResize, resizePod } from '../../../src/engine/kuberuntime/resize-pod.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
 import { RpcError } from '../../../src/errors.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
 import { makeNodeResources } from './node-resources.ts';
 
-const memory = (limit: string) => ({ resources: { limits: { memory: limit } } });
-const pod = makePod({
-  spec: {
-    containers: [makeContainer({ name: 'a', ...memory('2Mi') }), makeContainer({ name: 'b', ...memory('1Mi') })],
-  },
-});
-const before = { 'a-id': { limits: { memory: '1Mi' } }, 'b-id': { limits: { memory: '3Mi' } } };
+type Linux = Partial<Record<'cpuShares' | 'cpuQuota' | 'memoryLimitInBytes', unknown>>;
 
-/** Resizes both containers of the pod. Returns everything that was done, in order. */
-async function resize({ refused = {} }: { refused?: Record<string, Error> } = {}) {
+const textOf = ({ cpuShares, cpuQuota, memoryLimitInBytes: memory }: Linux = {}): string =>
+  `${String(cpuShares)} ${String(cpuQuota)} ${memory === 2n ** 63n - 4096n ? 'unlimited' : String(memory)}`;
+
+/** Resizes a pod. Returns everything that was done, in order: for limits, shares, quota and memory. */
+async function resizeOf(
+  pod: Pod,
+  more: Pick<PodResize, 'outdated' | 'containersToResize'> & Partial<PodResize>,
+  refused: Record<string, Error> = {},
+) {
   const done: string[] = [];
-  const limits = ({ spec }: Pod): string =>
-    spec.containers.map(({ resources }) => resources?.limits?.['memory']).join(' ');
   const step = async (what: string): Promise<object> => {
     done.push(what);
     const error = refused[what];
@@ -31,69 +32,146 @@ async function resize({ refused = {} }: { refused?: Record<string, Error> } = {}
   const results = await resizePod(
     {
       runtime: {
-        updateContainerResources: async ({ containerId = '', linux } = {}) => {
-          await step(`update ${containerId} ${String(linux?.memoryLimitInBytes)}`);
-          return {};
-        },
+        updateContainerResources: ({ containerId = '', linux } = {}) => step(`update ${containerId} ${textOf(linux)}`),
+        updatePodSandboxResources: ({ podSandboxId = '', resources } = {}) =>
+          step(`sandbox ${podSandboxId} ${textOf(resources)}`),
       },
       exclusiveCPUs: () => new Set(),
       podCgroups: {
-        raise: async (current, next) => {
-          await step(`raise ${limits(current)} to ${limits(next)}`);
+        prepare: async () => {
+          await step('prepare');
         },
-        resize: async (next) => {
-          await step(`pod ${limits(next)}`);
+        limitsOf: (of) => podCgroupLimits(of, { enforceCPULimits: true }),
+        set: async (_pod, { cpuShares, cpuQuotaMicros, memoryBytes }) => {
+          const part = memoryBytes ?? cpuShares ?? `quota ${cpuQuotaMicros}`;
+          await step(`cgroup ${String(part)}`);
+        },
+        resize: async () => {
+          await step('settle');
         },
       },
       node: { containerNode: { resources: makeNodeResources() } },
       clock: new FakeClock(),
+      logger: silentLogger,
     },
     {
       pod,
-      outdated: before,
-      containersToResize: [
-        { containerID: 'a-id', name: 'a', changes: ['memory limit 1Mi → 2Mi'] },
-        { containerID: 'b-id', name: 'b', changes: ['memory limit 3Mi → 1Mi'] },
-      ],
+      sandboxID: 's',
+      containersToRestart: [],
       recorder: podEventRecorder(events.emit, pod),
       signal: new AbortController().signal,
       onResized: (id) => done.push(`resized ${id}`),
       onFinished: () => done.push('finished'),
       onRefused: (id) => done.push(`refused ${id}`),
+      ...more,
     },
   );
   return { done, failures: results.flatMap(({ target, error }) => (error === undefined ? [] : target)) };
 }
 
-const raise = 'raise 1Mi 3Mi to 2Mi 1Mi';
-const [updateA, updateB] = ['update a-id 2097152', 'update b-id 1048576'];
+const memory = (limit: string) => ({ resources: { limits: { memory: limit } } });
+const toResize = ['a', 'b'].map((name) => ({ containerID: `${name}-id`, name, changes: ['memory limit'] }));
 
-test('the pod is raised before its containers, and lowered after them', async () => {
+/** One container grows, the other one shrinks, and the pod as a whole shrinks. */
+const resize = (refused?: Record<string, Error>) =>
+  resizeOf(
+    makePod({
+      spec: {
+        containers: [makeContainer({ name: 'a', ...memory('2Mi') }), makeContainer({ name: 'b', ...memory('1Mi') })],
+      },
+    }),
+    {
+      outdated: { 'a-id': { limits: { memory: '1Mi' } }, 'b-id': { limits: { memory: '3Mi' } } },
+      containersToResize: toResize,
+    },
+    refused,
+  );
+
+const [updateA, updateB] = ['update a-id 2 0 2097152', 'update b-id 2 0 1048576'];
+const lower = 'cgroup 3145728';
+
+test('a pod that shrinks is lowered after its containers', async () => {
   expect(await resize()).toEqual({
-    done: [raise, updateA, 'resized a-id', updateB, 'resized b-id', 'pod 2Mi 1Mi', 'finished'],
+    done: [
+      'prepare',
+      updateA,
+      updateB,
+      ...[lower, 'sandbox s 2 -1 3145728'],
+      ...['resized a-id', 'resized b-id', 'settle', 'finished'],
+    ],
     failures: [],
   });
 });
 
 test('a container that is refused holds up the pod, and no other container', async () => {
-  expect(await resize({ refused: { [updateA]: new RpcError('Update', 2, 'busy') } })).toEqual({
-    done: [raise, updateA, updateB, 'resized b-id'],
+  expect(await resize({ [updateA]: new RpcError('Update', 2, 'busy') })).toEqual({
+    done: ['prepare', updateA, updateB, 'resized b-id'],
     failures: ['a'],
   });
 });
 
-test('a pod that cannot be raised holds up its containers', async () => {
-  expect(await resize({ refused: { [raise]: new Error('busy') } })).toEqual({ done: [raise], failures: ['web-node1'] });
+test('a pod that uses too much memory keeps its resources', async () => {
+  expect(await resize({ prepare: new Error('busy') })).toEqual({ done: ['prepare'], failures: ['web-node1'] });
 });
 
 test('a pod that cannot be lowered yet is not finished', async () => {
-  expect(await resize({ refused: { 'pod 2Mi 1Mi': new Error('busy') } })).toEqual({
-    done: [raise, updateA, 'resized a-id', updateB, 'resized b-id', 'pod 2Mi 1Mi'],
+  expect(await resize({ [lower]: new Error('busy') })).toEqual({
+    done: ['prepare', updateA, updateB, lower],
     failures: ['web-node1'],
   });
 });
 
 test('a runtime without updates is told apart from one that fails', async () => {
   const missing = new RpcError('Update', codes.unimplemented, 'unknown method');
-  expect((await resize({ refused: { [updateB]: missing } })).done).toContain('refused b-id');
+  expect((await resize({ [updateB]: missing })).done).toContain('refused b-id');
+});
+
+test('a runtime that need not know the limits of pods does not hold up the resize', async () => {
+  const { done, failures } = await resize({
+    'sandbox s 2 -1 3145728': new RpcError('Update', codes.unimplemented, ''),
+  });
+  expect([done.at(-1), failures]).toEqual(['finished', []]);
+});
+
+test('a pod that grows is raised before its container: first memory, then CPU', async () => {
+  const sized = (cpu: string, bytes: string, limit: string) => ({
+    requests: { cpu, memory: bytes },
+    limits: { cpu: limit, memory: bytes },
+  });
+  const containers = [makeContainer({ name: 'a', resources: sized('40m', '4Mi', '100m') })];
+  const outdated = { 'a-id': sized('20m', '2Mi', '50m') };
+  const { done } = await resizeOf(makePod({ spec: { containers } }), {
+    outdated,
+    containersToResize: toResize.slice(0, 1),
+  });
+  expect(done).toEqual([
+    'prepare',
+    ...['cgroup 4194304', 'sandbox s 20 5000 4194304', 'update a-id 20 5000 4194304'],
+    ...['cgroup quota 10000', 'sandbox s 20 10000 4194304', 'cgroup 40', 'sandbox s 40 10000 4194304'],
+    ...['update a-id 40 10000 4194304', 'resized a-id', 'settle', 'finished'],
+  ]);
+});
+
+test('a container without a limit follows the limit of the pod', async () => {
+  const containers = [makeContainer({ name: 'a' })];
+  const pod = makePod({ spec: { resources: { requests: { cpu: '20m' }, limits: { cpu: '100m' } }, containers } });
+  const { done } = await resizeOf(pod, {
+    outdated: { 'a-id': {} },
+    outdatedPod: { requests: { cpu: '20m' }, limits: { cpu: '50m' } },
+    containersToResize: toResize.slice(0, 1),
+  });
+  expect(done).toEqual([
+    ...['prepare', 'cgroup quota 10000', 'sandbox s 20 10000 unlimited', 'update a-id 2 10000 0'],
+    ...['resized a-id', 'settle', 'finished'],
+  ]);
+});
+
+test('a pod is raised for a container that restarts too', async () => {
+  const pod = makePod({ spec: { containers: [makeContainer({ name: 'a', ...memory('2Mi') })] } });
+  const { done } = await resizeOf(pod, {
+    outdated: { 'a-id': { limits: { memory: '1Mi' } } },
+    containersToResize: [],
+    containersToRestart: [{ containerID: 'a-id', name: 'a' }],
+  });
+  expect(done).toEqual(['prepare', 'cgroup 2097152', 'sandbox s 2 -1 2097152', 'settle', 'finished']);
 });

@@ -14,6 +14,13 @@ export interface ContainerToResize {
   changes: string[];
 }
 
+/** The actions of a sync with a resize. The containers to restart are also in `actions`. */
+export interface ResizeActions {
+  actions: PodActions;
+  containersToResize: ContainerToResize[];
+  containersToRestart: Pick<ContainerToResize, 'name' | 'containerID'>[];
+}
+
 /**
  * Adds a resize to the actions of a sync. A running container is updated in place, or restarted if its resizePolicy
  * requires it. `refused` contains ids of containers that the runtime cannot update; they are restarted too. kubelet:
@@ -25,7 +32,7 @@ export function computeResizeActions(
   actions: PodActions,
   outdated: OutdatedResources,
   refused: ReadonlySet<string>,
-): { actions: PodActions; containersToResize: ContainerToResize[] } {
+): ResizeActions {
   const restarts: KeptContainer[] = [];
   const containersToResize: ContainerToResize[] = [];
   for (const kept of keptContainers(pod, podStatus, actions)) {
@@ -36,5 +43,6 @@ export function computeResizeActions(
     else containersToResize.push({ containerID, name: container.name, changes: resize?.changes ?? [] });
   }
   const planned = addRestarts(actions, restarts, (name) => `Container ${name} resize requires restart`);
-  return { actions: planned, containersToResize };
+  const containersToRestart = restarts.map(({ container: { name }, containerID }) => ({ name, containerID }));
+  return { actions: planned, containersToResize, containersToRestart };
 }

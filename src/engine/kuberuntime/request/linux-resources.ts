@@ -9,7 +9,7 @@ import { hugePageLimits, hugePageSizeName } from '../../container-manager/huge-p
 import { containerOOMScoreAdj } from '../../container-manager/oom-score-adj.ts';
 import { memoryBytes, milliCPU } from '../../../api/values/resource-amounts.ts';
 
-type LinuxContainerResources = NonNullable<NonNullable<ContainerConfig['linux']>['resources']>;
+export type LinuxContainerResources = NonNullable<NonNullable<ContainerConfig['linux']>['resources']>;
 
 /** Settings of the node for resources of sandboxes and containers. */
 export interface NodeResources {
