@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
 import { boolean } from '../node/options/flags.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
+import { addStatusURLOptions } from '../node/options/status-url-options.ts';
 import { addThemeOption } from './run/theme-option.ts';
 
-/** Adds the flags that only `run` supports: of the screen, of the log, and of the pods to stop at its start. */
+/**
+ * Adds the flags that only `run` supports: of the screen, of the log, of the status URLs, and of the pods to stop at
+ * its start.
+ */
 export function addOwnOptionsOfRun(command: Command): Command {
-  return addThemeOption(addLogOptions(command, 'info'))
+  return addStatusURLOptions(addThemeOption(addLogOptions(command, 'info')))
     .option('--no-tui', 'print log lines instead of the screen, even on a terminal')
     .option('--prune [boolean]', 'stop pods that no manifest declares, even if none remains (default: false)', boolean);
 }

@@ -1,7 +1,7 @@
 import { shownURL } from '../origins/http/url.ts';
 
 /**
- * Hides secrets of manifest URLs, headers and variables in this process's arguments, which every user can list. They
+ * Hides secrets of URLs, headers and variables in this process's arguments, which every user can list. They
  * are visible for a moment, so files are safer.
  */
 export function hideSecretArguments(argv: readonly string[]): void {
@@ -31,9 +31,13 @@ function holdsSecret(text: string): boolean {
   return `${username}${password}` !== '' || [...searchParams.keys()].some((name) => !isPublic(name));
 }
 
+const hideHeader: Hide = (header) => header.replace(/:.*$/s, ': …');
+const hideURL: Hide = (url) => (holdsSecret(url) ? shownURL(new URL(url)) : url);
 const hidden: [string, Hide][] = [
-  ['--manifest-url-header', (header) => header.replace(/:.*$/s, ': …')],
-  ['--manifest-url', (url) => (holdsSecret(url) ? shownURL(new URL(url)) : url)],
+  ['--manifest-url-header', hideHeader],
+  ['--manifest-url', hideURL],
+  ['--status-url-header', hideHeader],
+  ['--status-url', hideURL],
 ];
 const hideVariable: Hide = (variable) => variable.replace(/=.*$/s, '=…');
 const hiddenEnv: [string, Hide] = ['--env', hideVariable];

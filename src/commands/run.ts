@@ -32,6 +32,7 @@ import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
 import { claimScreenAgent } from './run/screen-agent.ts';
 import { stoppedByDownCode } from './service/systemd-unit.ts';
+import type { StatusURLs } from '../node/status-urls/status-urls.ts';
 import { notifyWatchdog } from '../node/watchdog.ts';
 import { ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
@@ -128,9 +129,13 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     health.because(() => `starting: ${doing() ?? 'the runtime is ready'}`);
     await health.open();
   };
+  let statusURLs: StatusURLs | undefined;
   try {
     const onServing = screen?.reportReady;
-    const agent = { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing };
+    const agent = {
+      ...{ options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing },
+      statusURLs: () => statusURLs?.snapshot() ?? [],
+    };
     await withAgent(agent, async (kubelet, runtime, metrics) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
       health.because(() => kubelet.unhealthyBecause());
@@ -147,12 +152,19 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
       try {
         reload.addAPI(api.prepareReload);
         if (endsItsPods(options)) ending.podsOf(kubelet);
+        statusURLs = await openStatus(options, logger);
+        const posting = faults.keepRunning(
+          'status URLs',
+          async () => statusURLs?.run(kubelet, stopping.signal),
+          stopping.signal,
+        );
         const ended = kubelet.run(stopping.signal);
         void service.ready('Running');
         const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
         // Stops with the agent.
         notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);
         await withLog(kubelet, ended, logger);
+        await posting;
       } finally {
         api.close();
       }
@@ -166,6 +178,13 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
   return service.isThere && stopping.signal.reason instanceof ShutdownRequest ? stoppedByDownCode : 0;
+}
+
+/** Loaded on demand, because most nodes have no status URL. */
+async function openStatus(options: NodeOptions, logger: Logger): Promise<StatusURLs | undefined> {
+  if (options.statusURLs.length === 0) return undefined;
+  const { openStatusURLs } = await import('../node/status-urls/open-status-urls.ts');
+  return openStatusURLs(options, logger);
 }
 
 /** Maximum time to stop apart from the pods, in milliseconds. */

@@ -25,7 +25,7 @@ import type {
   EngineDeclarations,
   EngineSettling,
   EngineSnapshot,
-  EngineView,
+  ReportedEngine,
 } from './view/snapshot.ts';
 
 /** How long stopping waits for syncs in flight. */
@@ -46,7 +46,7 @@ export interface NodeWarning {
  */
 export class Kubelet
   implements
-    EngineView,
+    ReportedEngine,
     EngineHistory,
     EngineDeclarations,
     EngineSettling,
@@ -133,6 +133,7 @@ export class Kubelet
     const { node } = this.deps;
     const { because, ...chosen } = this.deps.endpoint;
     const { runtime, ...rest } = takeSnapshot(this.parts, { nodeIPs: node.nodeIPs(), brief });
+    const statusURLs = this.deps.statusURLs?.() ?? [];
     return {
       version: programVersion,
       nodeName: node.nodeName,
@@ -140,6 +141,7 @@ export class Kubelet
       ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),
       runtime: { ...chosen, chosenBecause: because, ...runtime },
       faults: this.shownFaults(),
+      ...(statusURLs.length > 0 && { statusURLs }),
       ...rest,
     };
   }
@@ -172,6 +174,10 @@ export class Kubelet
 
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return this.parts.histories.entries(pod);
+  }
+
+  withoutVariables(podUID: string, text: string): string {
+    return this.parts.histories.cleared(podUID, text);
   }
 
   cgroups(request: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]> {

@@ -64,6 +64,8 @@ export interface Node {
 export interface NodeRequest {
   options: NodeOptions;
   sources: (node: { nodeName: string }) => PodSource[];
+  /** Returns the state of the status URLs, for the snapshot. */
+  statusURLs?: KubeletDeps['statusURLs'];
   logger: Logger;
   faults: Faults;
   /** Stops the start. */
@@ -143,6 +145,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     meter: request.metrics.counts,
     clock: systemClock,
     faults,
+    statusURLs: request.statusURLs,
     random: Math.random,
     logger,
   });

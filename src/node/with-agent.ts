@@ -17,13 +17,15 @@ import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
 import { referenceVersion } from './options/flags.ts';
 import type { NodeOptions } from './options/node-options.ts';
-import { openNode } from './open-node.ts';
+import { type NodeRequest, openNode } from './open-node.ts';
 
 export interface AgentRequest {
   options: NodeOptions;
   sources: (node: { nodeName: string }) => PodSource[];
   /** Manifests that operators apply. Without it, such requests are refused. */
   applied?: AppliedManifests;
+  /** Returns the state of the status URLs, for the snapshot. */
+  statusURLs?: NodeRequest['statusURLs'];
   logger: Logger;
   /** Receives failures of the agent itself, including uncaught errors. */
   faults: Faults;
@@ -48,7 +50,7 @@ export class ShutdownRequest extends Error {
  * first, because it is the lock of the root-dir, which also prevents a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
+  { options, sources, applied, statusURLs, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
   use: (kubelet: Kubelet, runtime: RuntimeService, metrics: AgentMetrics) => Promise<T>,
 ): Promise<T> {
   requireRoot();
@@ -104,7 +106,7 @@ export async function withAgent<T>(
       faults.record('applied manifests', error);
     });
     const node = await openNode(
-      { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
+      { options, sources, statusURLs, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
       onWaiting && noteWaiting,
     );
     waitsFor = undefined;

@@ -26,6 +26,7 @@ import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
 import type { SyncLoopInput } from '../sync-loop/sync-loop.ts';
 import type { Emit, EventBus } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
+import type { StatusURLSnapshot } from '../view/snapshot.ts';
 import type { CheckHealth } from '../prober/run-probe.ts';
 import type { StatsHost } from '../stats/stats-host.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
@@ -93,6 +94,8 @@ export interface KubeletDeps {
   clock: Clock;
   /** Counts faults of the agent itself. */
   faults: Faults;
+  /** Returns the state of the status URLs, for the snapshot. */
+  statusURLs?: (() => StatusURLSnapshot[]) | undefined;
   /** Returns a uniform number in [0, 1). */
   random: () => number;
   logger: Logger;

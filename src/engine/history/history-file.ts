@@ -7,7 +7,7 @@ import { ifPresent } from '../../files/if-present.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 
-/** If a file would grow beyond this, it is renamed to become the older half, and a new file starts. */
+/** By default, if a file would grow beyond this, it is renamed to become the older half, and a new file starts. */
 const maxFileBytes = 32 * 1024;
 /** A single write may exceed `maxFileBytes`, but never this. */
 const maxReadBytes = 8 * 1024 * 1024;
@@ -52,14 +52,19 @@ export async function readHistory(path: string): Promise<string> {
  * line is lost. If the file becomes too long, starts a new one with `carried`. The lines survive a crash of this
  * process, and after `syncHistory` also a power loss. Rejects with the file system's error.
  */
-export async function appendHistory(path: string, lines: string, carried: () => string): Promise<void> {
+export async function appendHistory(
+  path: string,
+  lines: string,
+  carried: () => string,
+  maxBytes: number = maxFileBytes,
+): Promise<void> {
   let file = await openToAppend(path);
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
     let { size } = stats;
     let text = `${(await isTorn(file, size)) ? '\n' : ''}${lines}`;
-    if (size > 0 && size + Buffer.byteLength(text) > maxFileBytes) {
+    if (size > 0 && size + Buffer.byteLength(text) > maxBytes) {
       await rename(path, olderHalf(path));
       await file.close();
       file = await openToAppend(path);

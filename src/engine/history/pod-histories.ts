@@ -172,8 +172,11 @@ export class PodHistories {
     this.write(pod, (history) => history.addEnd(entry));
   }
 
-  /** Redacts the current and previous values of the pod's variables, even after its manifest was removed. */
-  private cleared(podUID: string, message: string): string {
+  /**
+   * Returns the message, cut to 1,024 characters, with the current and previous values of the pod's variables redacted,
+   * even after its manifest was removed.
+   */
+  cleared(podUID: string, message: string): string {
     const texts = this.deps.variablesOf(podUID);
     const [last = [], before = []] = this.variables.get(podUID) ?? [];
     const isNew = texts !== undefined && !isDeepStrictEqual(texts, last);

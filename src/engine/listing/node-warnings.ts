@@ -1,7 +1,8 @@
 import { visible } from '../../text/visible-text.ts';
 import { pressureText } from '../view/pressure-text.ts';
-import type { EngineSnapshot } from '../view/snapshot.ts';
+import type { EngineSnapshot, StatusURLSnapshot } from '../view/snapshot.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { humanDuration } from '../../api/values/duration.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
 /** How many errors are printed in full. */
@@ -17,16 +18,24 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
  * one line per error. Warnings are not included: they were logged when they were new, and `validate` prints them.
  */
 export function nodeWarnings(
-  { sources, pressures, runtime, pods }: EngineSnapshot,
+  { sources, pressures, runtime, pods, statusURLs = [] }: EngineSnapshot,
   { wide, now }: { wide: boolean; now: number },
 ): string[] {
   const errors = sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
   return [
     ...(runtime.error === undefined ? [] : [visible(`error: ${runtime.error}`)]),
     ...pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`)),
+    ...statusURLs.flatMap((url) => statusURLLines(url, now)),
     ...undeclaredLines(pods.filter(({ isUndeclared }) => isUndeclared).length),
     ...problemLines(errors, now, wide),
   ];
+}
+
+function statusURLLines({ where, acceptedAt, failure }: StatusURLSnapshot, now: number): string[] {
+  if (failure === undefined) return [];
+  const last = acceptedAt === undefined ? 'no status yet' : `no status since ${new Date(acceptedAt).toISOString()}`;
+  const forText = `tried for ${humanDuration(Math.max(0, now - failure.since))}`;
+  return [visible(`warning: ${where} has accepted ${last} (${forText}): ${failure.message}`)];
 }
 
 function undeclaredLines(count: number): string[] {

@@ -24,6 +24,8 @@ export interface EngineSnapshot {
   sources: SourceSnapshot[];
   /** Faults of the agent itself since it started. */
   faults: FaultSnapshot[];
+  /** Absent if there are none. */
+  statusURLs?: StatusURLSnapshot[];
   /** Declared pods and those that are still terminating, sorted by namespace and name. */
   pods: PodSnapshot[];
 }
@@ -75,6 +77,16 @@ export interface SourceSnapshot {
   pods: number;
   lastReadAt?: number;
   problems: ManifestProblem[];
+}
+
+/** A server that this node posts its status to. */
+export interface StatusURLSnapshot {
+  /** Contains no secret. */
+  where: string;
+  /** When it last accepted a status. Absent if it never did. */
+  acceptedAt?: number;
+  /** Why it has accepted none `since`, and what to do. Absent after a success. */
+  failure?: { since: number; message: string; hint: string };
 }
 
 /** The manifest that now declares a pod. */
@@ -193,6 +205,12 @@ export interface EngineView {
   snapshot(options?: { brief?: boolean }): EngineSnapshot;
   /** Calls `listener` for every later event, until the returned function is called. A listener must not throw. */
   subscribe(listener: (event: KubeletEvent) => void): () => void;
+}
+
+/** An engine whose state leaves the machine. */
+export interface ReportedEngine extends EngineView {
+  /** Returns the text, cut to 1,024 characters, without the values of the pod's variables. */
+  withoutVariables(podUID: string, text: string): string;
 }
 
 /** Describes an agent in another process that does not answer. */

@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { HTTPCredentialFiles } from '../../origins/http/http-credentials.ts';
@@ -6,9 +5,10 @@ import { type MinisignPublicKey, parseMinisignPublicKey } from '../../origins/ht
 import type { ManifestTrust } from '../../origins/http/trust-manifest.ts';
 import { parseGitURL } from '../../origins/git/git-url.ts';
 import { parseOCIURL } from '../../origins/oci/oci-url.ts';
-import { isThisMachine, shownURL } from '../../origins/http/url.ts';
+import { isHTTP, isThisMachine, shownURL } from '../../origins/http/url.ts';
 import { UserError } from '../../errors.ts';
 import { collect } from './flags.ts';
+import { credentialFiles, parseHeader, refuseLookAlikes, refuseSharedCredentials } from './url-credentials.ts';
 
 /** The parsed flags of manifest URLs. */
 export interface ManifestURLOptions {
@@ -25,9 +25,14 @@ export interface ManifestURLOptions {
 /** Throws a UserError for invalid flags. Its text omits the values because they may be secrets. */
 export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions {
   const urls = (flags.manifestUrl ?? []).filter((url) => url !== '').map(parseURL);
-  refuseLookAlikes(urls);
-  const headers = (flags.manifestUrlHeader ?? []).map(parseHeader);
-  const files = credentialFiles(flags);
+  refuseLookAlikes(urls, urlFlag);
+  const headers = (flags.manifestUrlHeader ?? []).map((text) => parseHeader(text, urlFlag));
+  const files = credentialFiles(urlFlag, {
+    ca: flags.manifestUrlCaFile,
+    cert: flags.manifestUrlCertFile,
+    key: flags.manifestUrlKeyFile,
+    token: flags.manifestUrlTokenFile,
+  });
   refuseFlagsWithoutEffect(urls, flags);
   refuseSharedCredentials(urls, headers, files);
   return {
@@ -41,6 +46,8 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
     manifestURLCosignKeyFiles: (flags.manifestUrlCosignKey ?? []).map((path) => resolve(path)),
   };
 }
+
+const urlFlag = '--manifest-url';
 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -80,8 +87,6 @@ const forms: ReadonlyMap<string, string> = new Map([
 
 /** True if the whole URL is that of an artifact. */
 const isOCI = (url: URL): boolean => parseOCIURL(url) !== undefined;
-
-const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
 
 /** Without TLS it works only for this machine. Passwords come from git's credential helpers. */
 const isGitURL = (url: URL): boolean =>
@@ -134,65 +139,6 @@ const limitedFlags: readonly LimitedFlags[] = [
   { names: ['manifestUrlCaFile'], isFor: (url) => isHTTP(url) || isOCI(url), kinds: 'http, https and oci' },
   { names: ['manifestUrlCosignKey'], isFor: isOCI, kinds: 'oci' },
 ];
-
-/** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
-function refuseLookAlikes(urls: readonly URL[]): void {
-  const shown = urls.map((url) => (isHTTP(url) ? shownURL(url) : url.href));
-  const twice = shown.find((url, index) => shown.indexOf(url) !== index);
-  if (twice === undefined) return;
-  throw new UserError(`two --manifest-url are ${twice}`, {
-    hint: 'If they differ in their queries, append a name to each: …#site and …#fleet',
-  });
-}
-
-function parseHeader(text: string): [string, string] {
-  const colon = text.indexOf(':');
-  const [name, value] = [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
-  try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
-  } catch {
-    throw new UserError('--manifest-url-header must be NAME:VALUE', {
-      hint: "Write it in quotes on one line, such as 'X-Site: edge1'.",
-    });
-  }
-  return [name, value];
-}
-
-function credentialFiles(flags: ManifestURLFlags): HTTPCredentialFiles {
-  const {
-    manifestUrlCaFile: ca = '',
-    manifestUrlCertFile: cert = '',
-    manifestUrlKeyFile: key = '',
-    manifestUrlTokenFile: token = '',
-  } = flags;
-  if ((cert === '') !== (key === '')) {
-    const [missing, given] = cert === '' ? ['cert', 'key'] : ['key', 'cert'];
-    throw new UserError('--manifest-url-cert-file and --manifest-url-key-file go together', {
-      hint: `Add --manifest-url-${missing}-file, or leave out --manifest-url-${given}-file.`,
-    });
-  }
-  return {
-    ...(ca !== '' && { caFile: resolve(ca) }),
-    ...(cert !== '' && { certFile: resolve(cert) }),
-    ...(key !== '' && { keyFile: resolve(key) }),
-    ...(token !== '' && { tokenFile: resolve(token) }),
-  };
-}
-
-/** Throws a UserError if credentials would go to several servers. */
-function refuseSharedCredentials(
-  urls: readonly URL[],
-  headers: readonly unknown[],
-  { keyFile, tokenFile }: HTTPCredentialFiles,
-): void {
-  const [one, other] = new Set(urls.map(({ origin }) => origin));
-  if (one === undefined || other === undefined) return;
-  if (headers.length === 0 && tokenFile === undefined && keyFile === undefined) return;
-  throw new UserError(`headers, token and client certificate are for one server, not for ${one} and ${other}`, {
-    hint: 'Give URLs of one server, or user and password in each URL: https://USER:PASSWORD@…',
-  });
-}
 
 function parseSHA256(text: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();

@@ -29,6 +29,7 @@ import {
   readConfiguration,
   BrokenConfiguration,
 } from './read-configuration.ts';
+import { type StatusURLFlags, type StatusURLOptions, statusURLOptions } from './status-url-options.ts';
 import { refuseURLs } from './url-for-path.ts';
 import { canonicalIP, isIPv6Address } from '../../engine/network/ip-address.ts';
 
@@ -47,6 +48,7 @@ export interface NodeOptions
       'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates' | 'runtimeClasses'
     >,
     ManifestURLOptions,
+    StatusURLOptions,
     CredentialProviderFlags {
   /** As given, with its defaults. */
   configuration: KubeletConfiguration;
@@ -97,7 +99,7 @@ export interface NodeOptions
 }
 
 /** Flags as parsed by commander, except those for fields of the configuration. */
-export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
+export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags, StatusURLFlags {
   podManifestPath?: string[];
   rootDir: string;
   containerRuntimeEndpoint?: string;
@@ -133,12 +135,14 @@ export async function nodeOptions(
   // Without a configuration, only the values of the flags.
   const urlOptions = async (): Promise<ManifestURLOptions> =>
     manifestURLOptions({ ...(await reading.then(manifestURLFlags, () => ({}))), ...flags });
+  const statusOptions = (): StatusURLOptions => statusURLOptions(flags);
   const nodeName = (): string => nodeNameOf(given(flags.hostnameOverride) ?? hostname());
   const nodeLabels = (): Record<string, string> => parseNodeLabels(flags.nodeLabels?.filter(isGiven));
   const ips = (): ReturnType<typeof nodeIPsOf> => nodeIPsOf(flags.nodeIp?.filter(isGiven) ?? []);
   await checkAll([
     () => reading,
     urlOptions,
+    statusOptions,
     nodeName,
     nodeLabels,
     ips,
@@ -155,12 +159,14 @@ export async function nodeOptions(
   const { configuration, isGiven: isFieldGiven, featureGates, warnings } = await reading;
   const { nodeIPs, warnings: ipWarnings } = ips();
   const ofURLs = await urlOptions();
+  const ofStatusURLs = statusOptions();
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   return {
     ...configuration,
     configuration,
     ...ofURLs,
+    ...ofStatusURLs,
     cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
     enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>
       configuration.enforceNodeAllocatable.includes(word),
@@ -191,7 +197,7 @@ export async function nodeOptions(
     leaveOrphans: false,
     prune: flags.prune ?? false,
     keepDamagedStore: flags.keepDamagedStore ?? false,
-    secrets: hidden(secretsOfURLs(ofURLs)),
+    secrets: hidden(ofURLs, ofStatusURLs),
     warnings: [...warnOfFlags(flags), ...ipWarnings, ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
@@ -213,25 +219,30 @@ function refuseWebhooks({ authentication, authorization }: GivenConfiguration): 
   });
 }
 
-/** The passwords and queries of URLs, and the headers sent to them. */
+/** The passwords and queries of manifest URLs, and the headers sent to them. */
 export function secretsOfURLs({
   manifestURLs,
   manifestURLHeaders,
 }: Pick<ManifestURLOptions, 'manifestURLs' | 'manifestURLHeaders'>): string[] {
   // Other URLs have no secrets.
-  const urls = manifestURLs.filter((url) => /^https?:/.test(url)).map((url) => new URL(url));
-  const inURLs = urls.flatMap(({ password, search, searchParams }) => [
-    password,
-    search.slice(1),
-    ...searchParams.values(),
-  ]);
-  const inHeaders = manifestURLHeaders.flatMap(([, value]) => [value, value.replace(/^\S+ /, '')]);
+  return secretsIn(
+    manifestURLs.filter((url) => /^https?:/.test(url)),
+    manifestURLHeaders,
+  );
+}
+
+function secretsIn(texts: readonly string[], headers: readonly (readonly [name: string, value: string])[]): string[] {
+  const inURLs = texts
+    .map((text) => new URL(text))
+    .flatMap(({ password, search, searchParams }) => [password, search.slice(1), ...searchParams.values()]);
+  const inHeaders = headers.flatMap(([, value]) => [value, value.replace(/^\S+ /, '')]);
   return [...inURLs, ...inURLs.map(unescape), ...inHeaders];
 }
 
-function hidden(secretsOfURLs: readonly string[]): SecretValues {
+function hidden(manifests: ManifestURLOptions, status: StatusURLOptions): SecretValues {
   const secrets = new SecretValues();
-  secrets.set('manifest URLs', secretsOfURLs);
+  secrets.set('manifest URLs', secretsOfURLs(manifests));
+  secrets.set('status URLs', secretsIn(status.statusURLs, status.statusURLHeaders));
   return secrets;
 }
 

@@ -106,13 +106,18 @@ async function get(
   throw new OriginFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
 }
 
-function unencrypted(url: URL): ManifestProblem[] {
+/** Warns if credentials are sent to another machine without TLS. */
+export function unencrypted(url: URL): ManifestProblem[] {
   if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
   const message = 'the credentials are sent unencrypted';
   return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
 }
 
-function headersFor({ url, headers }: ManifestServer, token: string | undefined): OutgoingHttpHeaders {
+/** The headers of every request, with the credentials. */
+export function headersFor(
+  { url, headers }: Pick<ManifestServer, 'url' | 'headers'>,
+  token: string | undefined,
+): OutgoingHttpHeaders {
   const all: OutgoingHttpHeaders = { 'user-agent': 'kubelet-ts', 'accept-encoding': 'gzip' };
   for (const name of new Set(headers.map(([name]) => name.toLowerCase()))) {
     all[name] = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
@@ -122,7 +127,8 @@ function headersFor({ url, headers }: ManifestServer, token: string | undefined)
   return all;
 }
 
-function withoutCredentials(url: URL): URL {
+/** The URL without user, password and fragment. */
+export function withoutCredentials(url: URL): URL {
   return Object.assign(new URL(url), { username: '', password: '', hash: '' });
 }
 

@@ -1,3 +1,5 @@
+export const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
+
 /** True if the host name of a URL is a loopback address. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);

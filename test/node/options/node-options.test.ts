@@ -28,6 +28,7 @@ async function optionsOf(...args: string[]): Promise<NodeOptions> {
 test("the defaults are the kubelet's", async () => {
   const secrets = new SecretValues();
   secrets.set('manifest URLs', []);
+  secrets.set('status URLs', []);
   expect(await optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
     ...defaultConfiguration,
     configuration: defaultConfiguration,
@@ -37,6 +38,9 @@ test("the defaults are the kubelet's", async () => {
     manifestPaths: [],
     manifestURLs: [],
     manifestURLHeaders: [],
+    statusURLs: [],
+    statusURLHeaders: [],
+    statusURLFiles: {},
     manifestURLCosignKeyFiles: [],
     manifestURLFiles: {},
     manifestURLTrust: { sha256: [], publicKeys: [] },
