@@ -39,7 +39,7 @@ const addedLabels = ['instance'];
 test('each query of the dashboard uses metrics and labels of the agent', () => {
   expect(queries.length).toBeGreaterThan(12);
   const strange = queries.flatMap(({ title, expr }) => {
-    const names = expr.match(/\b\w+(?=\{)/g) ?? [];
+    const names: readonly string[] = expr.match(/\b\w+(?=\{)/g) ?? [];
     const used = families.filter(({ name }) => names.includes(name));
     const labels = [...expr.matchAll(/by \(([^)]*)\)|(\w+)=~?"/g)].flatMap(([, list = '', one = '']) =>
       `${list}, ${one}`.split(', ').filter(Boolean),
