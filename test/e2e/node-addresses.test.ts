@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Finding } from '../../src/node/doctor/checks/finding.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { isReady, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
@@ -56,6 +57,24 @@ test.for(containerdReleases().slice(-1))(
     const learned = "until grep -q '^10.77.0.55.site' /etc/hosts; do sleep 0.1; done";
     expect((await agent.cli(['exec', 'client', '--', 'sh', '-c', learned])).code).toBe(0);
     expect((await agent.cli(['ps', 'web', '-o', 'wide', '--no-headers'])).stdout).toContain('10.77.0.55');
+
+    // What `doctor` says once the machine keeps packets from pods.
+    const broken = [
+      'sysctl -qw net.ipv4.ip_forward=0',
+      'ip link set eth0 mtu 1400',
+      'ip route add default via 10.77.0.1',
+      'nft add table inet guard',
+      'nft add chain inet guard forward { type filter hook forward priority 0 ; policy drop ; }',
+    ];
+    for (const command of broken) {
+      const [program = '', ...words] = command.split(' ');
+      await namespace.run(program, ...words);
+    }
+    const { findings } = JSON.parse((await agent.cli(['doctor', '-o', 'json'])).stdout) as { findings: Finding[] };
+    const kinds = ['ip_forward is 0', 'that of eth0 1400', 'nftables chain inet guard forward drops'];
+    const found = findings.flatMap(({ check, evidence }) => (check === 'packets' ? [evidence] : []));
+    expect(kinds.filter((kind) => !found.some((evidence) => evidence.includes(kind)))).toEqual([]);
+
     expect(agent.logs.filter(({ reason }) => reason === 'NodeAddressChanged').map(({ msg }) => msg)).toEqual([
       'The address of the node changed from 127.0.0.1 to 10.77.0.99',
       'The address of the node changed from 10.77.0.99 to 10.77.0.55',

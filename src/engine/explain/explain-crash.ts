@@ -201,6 +201,12 @@ const outputTexts: readonly KnownText<[Subject]>[] = [
     },
   },
   {
+    pattern:
+      /network is unreachable|no route to host|connection timed out|i\/o timeout|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT/i,
+    cause: () => 'cannot reach another machine',
+    ways: () => ['Look for what keeps packets from pods: kubelet-ts doctor', 'Or look whether that machine runs.'],
+  },
+  {
     pattern: /connection refused|ECONNREFUSED/i,
     cause: () => 'cannot reach a server that it needs',
     ways: () => [

@@ -7,6 +7,7 @@ import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { DNSFacts, NetworkFacts, RegistryFacts } from './checks/facts.ts';
+import { readPackets } from './read-packet-facts.ts';
 import { readSysctl } from './read-system-facts.ts';
 
 const configFolder = '/etc/cni/net.d';
@@ -28,14 +29,13 @@ export async function readNetwork(resolvConf: string): Promise<NetworkFacts> {
     readFile('/etc/os-release', 'utf8').catch(() => ''),
   ]);
   const iptablesError = iptables === undefined ? undefined : await failureOf(iptables);
-  const forward = iptables === undefined ? undefined : await readForward(iptables);
   return {
     pluginFolders,
     configs,
     ...(iptables !== undefined && { iptables }),
     ...(nft !== undefined && { nft }),
     ...(iptablesError !== undefined && { iptablesError }),
-    ...(forward && { forward }),
+    packets: await readPackets({ iptables, nft }),
     ...(ipForward !== undefined && { ipForward }),
     ...(dns && { dns }),
     installHint: generateInstallHint(osRelease),
@@ -100,19 +100,6 @@ async function failureOf(iptables: string): Promise<string | undefined> {
   });
   if (!failed) return undefined;
   return timedOut ? `no answer after ${iptablesMs / 1000} s` : (stderr.split('\n')[0] ?? '');
-}
-
-/** Returns undefined if this user has no permission. */
-async function readForward(iptables: string): Promise<NetworkFacts['forward']> {
-  if (process.geteuid?.() !== 0) return undefined;
-  const { failed, stdout } = await execa(iptables, ['-S', 'FORWARD'], {
-    reject: false,
-    timeout: iptablesMs,
-    maxBuffer: maxConfigBytes,
-  });
-  const policy = /^-P FORWARD (\S+)$/m.exec(stdout)?.[1];
-  if (failed || policy === undefined) return undefined;
-  return { policy, hasRule: /^-A FORWARD -j KTS[0-9A-F]+-FORWARD$/m.test(stdout) };
 }
 
 /** Queries a registry for its API, as a runtime does first. `host` may start with `http://`. Never rejects. */

@@ -7,6 +7,7 @@ import type {
   KernelFacts,
   MemoryFacts,
   NetworkFacts,
+  PacketFacts,
   RuntimeAnswer,
 } from '../../../src/node/doctor/checks/facts.ts';
 import type { Fact } from '../../../src/node/doctor/checks/finding.ts';
@@ -33,6 +34,8 @@ const cgroups = (change: Partial<CgroupFacts>): Partial<Facts> => ({
 const network = (change: Partial<NetworkFacts>): Partial<Facts> => ({
   network: { value: { ...valueOf(healthy.network), ...change } },
 });
+const packets = (change: Partial<PacketFacts>): Partial<Facts> =>
+  network({ packets: { ...valueOf(healthy.network).packets, ...change } });
 const disk = (change: Partial<DiskFacts>): Partial<Facts> => ({
   disks: [{ value: { ...valueOf(healthy.disks[0]), ...change } }],
 });
@@ -202,7 +205,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ['no plugins here, where the runtime has a network by itself', network({ pluginFolders: [] }), []],
   [
     'a firewall that drops connections to host ports',
-    network({ forward: { policy: 'DROP', hasRule: false } }),
+    packets({ bridges: [], rules: { forwardPolicy: 'DROP', ownChains: [] } }),
     [
       'firewall warning: the policy of FORWARD is DROP: other machines may not reach host ports of pods -> iptables -A FORWARD -m conntrack --ctstate DNAT -j ACCEPT',
     ],
@@ -210,7 +213,7 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   [
     'such a firewall whose rule of ours was flushed',
     {
-      ...network({ forward: { policy: 'DROP', hasRule: false } }),
+      ...packets({ bridges: [], rules: { forwardPolicy: 'DROP', ownChains: [] } }),
       runtime: { value: managed },
       agents: { value: { own: { pid: 1 }, others: [] } },
     },
@@ -220,12 +223,78 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   ],
   [
     'nothing where the rule of ours is there',
-    { ...network({ forward: { policy: 'DROP', hasRule: true } }), runtime: { value: managed } },
+    {
+      ...packets({ rules: { forwardPolicy: 'DROP', ownChains: ['KTS0ADE00-FORWARD', 'KTS0ADE00-SNAT'] } }),
+      runtime: { value: managed },
+    },
     [],
   ],
   [
     'nothing where the start adds the rule',
-    { ...network({ forward: { policy: 'DROP', hasRule: false } }), runtime: { value: managed } },
+    { ...packets({ bridges: [], rules: { forwardPolicy: 'DROP', ownChains: [] } }), runtime: { value: managed } },
+    [],
+  ],
+  [
+    'rules that a reload of a firewall flushed',
+    packets({ rules: { forwardPolicy: 'ACCEPT', ownChains: ['KTS0ADE00-FORWARD'] } }),
+    [
+      'packets warning: rules for kts0ade00 were removed from iptables (SNAT): pods may not reach other machines -> The agent adds them within a minute. At once: systemctl restart kubelet-ts',
+    ],
+  ],
+  [
+    'an uplink with a small MTU',
+    packets({ uplinks: [{ name: 'ppp0', families: ['IPv4'], rpFilter: 0, mtu: 1400 }] }),
+    [
+      'packets warning: the MTU of kts0ade00 is 1500, that of ppp0 1400: large packets of pods may be lost -> kubelet-ts stop POD; kubelet-ts start POD: a new sandbox gets the MTU of the uplink',
+    ],
+  ],
+  [
+    'an uplink that has only IPv6',
+    packets({ uplinks: [{ name: 'wwan0', families: ['IPv6'], rpFilter: 0, mtu: 1500 }] }),
+    [
+      'packets warning: this machine reaches others only with IPv6, and kts0ade00 has only IPv4: pods reach no other machine -> Install ip6tables, run kubelet-ts down --all, and start kubelet-ts again',
+    ],
+  ],
+  [
+    'nothing where the bridge has IPv6 too',
+    packets({
+      bridges: [{ name: 'kts0ade00', families: ['IPv4', 'IPv6'] }],
+      uplinks: [{ name: 'wwan0', families: ['IPv6'], rpFilter: 0 }],
+    }),
+    [],
+  ],
+  [
+    'firewalld without the plugin for it',
+    packets({ hasFirewalld: true }),
+    [
+      'packets warning: firewalld runs, and the CNI plugin firewall is missing: it may reject packets of pods -> firewall-cmd --permanent --zone=trusted --add-interface=kts0ade00\nfirewall-cmd --reload',
+    ],
+  ],
+  [
+    'a table of an administrator that drops',
+    packets({ droppingChains: ['inet filter forward'] }),
+    [
+      `packets warning: the policy of the nftables chain inet filter forward drops forwarded packets, also those of pods -> nft insert rule inet filter forward iifname '"kts*"' accept\nnft insert rule inet filter forward oifname '"kts*"' ct state established,related accept\nnft insert rule inet filter forward oifname '"kts*"' ct status dnat accept`,
+    ],
+  ],
+  [
+    'strict checks of senders with two uplinks',
+    packets({
+      uplinks: [
+        { name: 'eth0.7', families: ['IPv4'], rpFilter: 1 },
+        { name: 'wwan0', families: ['IPv4'], rpFilter: 2 },
+      ],
+    }),
+    [
+      'packets warning: eth0.7 is one of several uplinks, and rp_filter is strict: packets whose answer would leave by another one are dropped -> sysctl -w net.ipv4.conf.eth0/7.rp_filter=2',
+    ],
+  ],
+  [
+    'nothing without a pod on our bridge',
+    network({
+      ipForward: '0',
+      packets: { bridges: [], uplinks: [], hasFirewalld: true, droppingChains: ['inet filter forward'] },
+    }),
     [],
   ],
   [
@@ -283,18 +352,26 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
   [
     'a broken CNI configuration, and packets that stay',
     network({ configs: [{ path: '/a.conf', types: [], error: 'it names no plugin' }], ipForward: '0' }),
-    ['cni warning: /a.conf cannot be used: it names no plugin -> Correct /a.conf, or remove it.'],
+    [
+      'cni warning: /a.conf cannot be used: it names no plugin -> Correct /a.conf, or remove it.',
+      'packets warning: net.ipv4.ip_forward is 0: pods reach no other machine, and no machine reaches their host ports -> sysctl -w net.ipv4.ip_forward=1\nKeep it with a file in /etc/sysctl.d',
+    ],
   ],
   [
     'packets that are not forwarded',
     network({ configs: [{ path: '/a.conf', types: ['bridge'] }], ipForward: '0' }),
-    ['cni warning: net.ipv4.ip_forward is 0: pods may not reach other machines -> sysctl -w net.ipv4.ip_forward=1'],
+    [
+      'packets warning: net.ipv4.ip_forward is 0: pods reach no other machine, and no machine reaches their host ports -> sysctl -w net.ipv4.ip_forward=1\nKeep it with a file in /etc/sysctl.d',
+    ],
   ],
   [
     'no iptables',
     {
       network: {
-        value: { pluginFolders: [], configs: [{ path: '/a.conf', types: [] }], nft: '/sbin/nft', installHint: '' },
+        value: {
+          ...{ pluginFolders: [], configs: [{ path: '/a.conf', types: [] }], nft: '/sbin/nft', installHint: '' },
+          packets: { bridges: [], uplinks: [], hasFirewalld: false, droppingChains: [] },
+        },
       },
     },
     [

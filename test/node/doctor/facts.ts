@@ -59,6 +59,13 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
         configs: [],
         iptables: '/usr/sbin/iptables',
         ipForward: '1',
+        packets: {
+          bridges: [{ name: 'kts0ade00', families: ['IPv4'], mtu: 1500 }],
+          uplinks: [{ name: 'eth0', families: ['IPv4'], rpFilter: 2, mtu: 1500 }],
+          hasFirewalld: false,
+          rules: { forwardPolicy: 'ACCEPT', ownChains: ['KTS0ADE00-FORWARD', 'KTS0ADE00-SNAT'] },
+          droppingChains: [],
+        },
         dns: {
           resolvConf: '/etc/resolv.conf',
           resolvers: {

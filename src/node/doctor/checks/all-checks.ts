@@ -1,5 +1,6 @@
 import { checkAgents, checkClock, checkPaths, checkPorts } from './check-host.ts';
 import { checkCNI, checkDNS, checkFirewall, checkRegistry } from './check-network.ts';
+import { checkPackets } from './check-packets.ts';
 import { checkDisks, checkMemory, checkSwap } from './check-resources.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { checkCgroups, checkConfiguration, checkKernel, checkRights } from './check-system.ts';
@@ -15,6 +16,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   runtime: checkRuntime,
   cni: checkCNI,
   firewall: checkFirewall,
+  packets: checkPackets,
   dns: checkDNS,
   disk: checkDisks,
   memory: checkMemory,

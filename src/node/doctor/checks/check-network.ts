@@ -47,33 +47,31 @@ function judgeOwnNetwork({ pluginFolders, installHint }: NetworkFacts): Verdict[
 function judgeConfig({ path, types, error }: NetworkFacts['configs'][number], facts: NetworkFacts): Verdict[] {
   if (error !== undefined) return [problem(`${path} cannot be used: ${error}`, `Correct ${path}, or remove it.`)];
   const missing = types.filter((type) => !facts.pluginFolders.some(({ plugins }) => plugins.includes(type)));
-  const verdict =
-    missing.length > 0
-      ? problem(`${path} needs CNI plugins that are missing: ${missing.join(', ')}`, facts.installHint)
-      : ok(`${path}: ${types.join(', ')}`);
-  if (facts.ipForward !== '0') return [verdict];
-  const evidence = 'net.ipv4.ip_forward is 0: pods may not reach other machines';
-  return [verdict, warning(evidence, 'sysctl -w net.ipv4.ip_forward=1')];
+  return missing.length > 0
+    ? [problem(`${path} needs CNI plugins that are missing: ${missing.join(', ')}`, facts.installHint)]
+    : [ok(`${path}: ${types.join(', ')}`)];
 }
 
 export function checkFirewall(facts: Facts): Verdict[] {
-  return onFact(facts.network, ({ iptables, nft, iptablesError, forward }) => {
+  return onFact(facts.network, ({ iptables, nft, iptablesError, packets }) => {
     if (iptables === undefined) {
       const beside = nft === undefined ? '' : ` (${nft} is installed, but the CNI plugins need iptables)`;
       const evidence = `iptables is not installed${beside}: pods cannot reach other machines, and hostPort does not work`;
       return [warning(evidence, 'Install the package iptables of this distribution.')];
     }
-    if (iptablesError === undefined) return [ok(iptables), ...judgeForward(forward, facts)];
+    if (iptablesError === undefined) return [ok(iptables), ...judgeForward(packets, facts)];
     const evidence = `${iptables} cannot list its rules: ${iptablesError}`;
     return [problem(evidence, 'modprobe iptable_nat || modprobe nft_compat')];
   });
 }
 
 /** Docker and ufw set the policy to DROP. */
-function judgeForward(forward: NetworkFacts['forward'], { agents, runtime }: Facts): Verdict[] {
-  if (forward === undefined || forward.policy === 'ACCEPT') return [];
-  const evidence = `the policy of FORWARD is ${forward.policy}`;
-  if (forward.hasRule) return [ok(`${evidence}, and a rule of kubelet-ts allows connections to host ports`)];
+function judgeForward({ rules }: NetworkFacts['packets'], { agents, runtime }: Facts): Verdict[] {
+  const { forwardPolicy = 'ACCEPT', ownChains = [] } = rules ?? {};
+  if (forwardPolicy === 'ACCEPT') return [];
+  const evidence = `the policy of FORWARD is ${forwardPolicy}`;
+  if (ownChains.some((chain) => chain.endsWith('-FORWARD')))
+    return [ok(`${evidence}, and a rule of kubelet-ts allows connections to host ports`)];
   const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
   const isRunning = 'value' in agents && agents.value.own !== undefined;
   if (isManaged && !isRunning) return [ok(`${evidence}; kubelet-ts run adds a rule for host ports`)];

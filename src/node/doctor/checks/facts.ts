@@ -3,6 +3,7 @@ import type { CgroupDriver } from '../../../engine/container-manager/cgroup-name
 import type { Resolvers } from '../../../engine/network/resolvers.ts';
 import type { Swap } from '../../../engine/container-manager/machine.ts';
 import type { CgroupMode } from '../../../containerd/find-containerd.ts';
+import type { SavedRules } from '../parse-ruleset.ts';
 import type { Fact } from './finding.ts';
 
 /** All facts that the checks judge. `node/doctor/diagnose.ts` collects them. */
@@ -113,12 +114,32 @@ export interface NetworkFacts {
   nft?: string;
   /** Why iptables cannot list its rules. Undefined if it can, or if it was not tried. */
   iptablesError?: string;
-  /** The policy of FORWARD, and whether a rule of ours allows connections to host ports. */
-  forward?: { policy: string; hasRule: boolean };
+  /** What decides whether packets of pods arrive. */
+  packets: PacketFacts;
   ipForward?: string;
   /** Undefined without a resolver file. */
   dns?: DNSFacts;
   installHint: string;
+}
+
+/** A network interface, with the address families that are routed over it. */
+export interface LinkFacts {
+  name: string;
+  families: ('IPv4' | 'IPv6')[];
+  /** In bytes. */
+  mtu?: number;
+}
+
+export interface PacketFacts {
+  /** The bridges of kubelet-ts that have pods. */
+  bridges: LinkFacts[];
+  /** The interfaces with a default route. `rpFilter` is 1 for strict checks of senders. */
+  uplinks: (LinkFacts & { rpFilter: number })[];
+  hasFirewalld: boolean;
+  /** Absent if iptables is missing, or if this user may not list its rules. */
+  rules?: SavedRules;
+  /** Chains of nftables that drop forwarded packets, except those of iptables. */
+  droppingChains: string[];
 }
 
 /** The node's resolver file: its servers, or why it cannot be read. */
