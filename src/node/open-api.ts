@@ -9,6 +9,8 @@ import { type AccessOptions, closedBecause } from '../server/api/api-access.ts';
 import type { Mount } from '../server/api/route-table.ts';
 import { type TLSLimits, tlsLimits } from '../server/api/tls-options.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
+import { flagValues } from './options/flag-values.ts';
+import { referenceVersion } from './options/flags.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import type { PrepareReload } from './reload.ts';
 
@@ -163,16 +165,28 @@ async function mountsOf(
   const { apiMounts } = await import('../server/api/api-mounts.ts');
   const handlers = {
     ...options,
+    translatesWebSockets: options.featureGates.ExtendWebSocketsToKubelet,
     splitStreams: options.featureGates.PodLogsQuerySplitStreams,
     checkpoints: options.featureGates.ContainerCheckpoint,
     logQueries: options.featureGates.NodeLogQuery && options.enableSystemLogQuery,
   };
   const configuration = runningConfiguration(options);
+  const pages = {
+    version: referenceVersion,
+    startedAt: performance.timeOrigin,
+    flags: shownFlags(options),
+    hasStatusz: options.featureGates.ComponentStatusz,
+    hasFlagz: options.featureGates.ComponentFlagz,
+  };
   return apiMounts(
-    { engine, runtime, metrics, clock, options: handlers, configuration, setVerbosity, systemLogs },
+    { engine, runtime, metrics, clock, options: handlers, configuration, pages, setVerbosity, systemLogs },
     which,
   );
 }
+
+/** The values of flags, without secrets such as the password in a URL. */
+const shownFlags = ({ flags, secrets }: NodeOptions): Record<string, string> =>
+  Object.fromEntries(Object.entries(flagValues(flags)).map(([name, value]) => [name, secrets.hide(value)]));
 
 /** The configuration, completed with the agent's own choices. */
 function runningConfiguration(options: NodeOptions): KubeletConfiguration {

@@ -98,7 +98,7 @@ function connect(
     requestURL: () => requestURL(streams),
     // From v4 on, the error stream carries a Status with the exit code.
     spdy: {
-      protocol: 'v4.channel.k8s.io',
+      protocols: ['v4.channel.k8s.io'],
       streams: opened.map((name) => ({ channel: channels[name], headers: { streamtype: name } })),
     },
     webSocketProtocols: ['v5.channel.k8s.io', ...(streams.stdin && !tty ? [] : ['v4.channel.k8s.io'])],

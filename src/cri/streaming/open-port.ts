@@ -26,7 +26,7 @@ export async function openPort(
     requestURL: async () =>
       (await runtime.portForward({ podSandboxId: sandboxID, port: [port] }, signal && { signal })).url,
     spdy: {
-      protocol: 'portforward.k8s.io',
+      protocols: ['portforward.k8s.io'],
       streams: [
         { channel: portChannels.error, headers: { ...headers, streamtype: 'error' } },
         { channel: portChannels.data, headers: { ...headers, streamtype: 'data' } },

@@ -21,8 +21,8 @@ const refusedStream = 3;
 
 /** The streams of a connection, in the order in which they are opened. The runtime begins when all of them are open. */
 export interface SpdyStreams {
-  /** Value of X-Stream-Protocol-Version. */
-  protocol: string;
+  /** Values of X-Stream-Protocol-Version, preferred first. The server chooses. */
+  protocols: readonly string[];
   streams: readonly { channel: number; headers: Readonly<Record<string, string>> }[];
 }
 
@@ -33,10 +33,10 @@ export interface SpdyStreams {
  */
 export async function openSpdy(
   url: URL,
-  { protocol, streams }: SpdyStreams,
+  { protocols, streams }: SpdyStreams,
   signal?: AbortSignal,
 ): Promise<StreamConnection> {
-  const socket = await upgrade(url, protocol, signal);
+  const { socket, protocol } = await upgrade(url, protocols, signal);
   const headerBlocks = new HeaderBlockWriter();
   // A client's streams have odd numbers.
   const streamIDs = new Map(streams.map(({ channel }, index) => [channel, 2 * index + 1]));
@@ -69,11 +69,15 @@ export async function openSpdy(
   };
 }
 
-function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promise<Duplex> {
+function upgrade(
+  url: URL,
+  protocols: readonly string[],
+  signal?: AbortSignal,
+): Promise<{ socket: Duplex; protocol: string }> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
       method: 'POST',
-      headers: { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': streamProtocol },
+      headers: { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] },
       timeout: handshakeTimeoutMs,
       agent: false,
       // The URL came over the runtime's own socket, and the runtime signs its certificate itself.
@@ -107,13 +111,13 @@ function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promis
       socket.on('error', () => undefined);
       socket.setTimeout(0);
       if (head.length > 0) socket.unshift(head);
-      const protocol = response.headers['x-stream-protocol-version'];
-      if (protocol === streamProtocol) {
-        resolve(socket);
+      const protocol = String(response.headers['x-stream-protocol-version']);
+      if (protocols.includes(protocol)) {
+        resolve({ socket, protocol });
         return;
       }
       socket.destroy();
-      reject(new ConnectionRefused(`the streaming server speaks ${String(protocol)}, not ${streamProtocol}`));
+      reject(new ConnectionRefused(`the streaming server speaks ${protocol}, not ${protocols.join(', ')}`));
     });
     request.end();
   });

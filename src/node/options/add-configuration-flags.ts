@@ -66,7 +66,8 @@ function impliedByFlags({ maxParallelImagePulls }: GivenConfiguration): GivenCon
 /** Fields that a flag with an empty value leaves unchanged. kubelet: component-base/cli/flag IPVar, for addresses */
 const keptByEmptyFlags = new Set(['address', 'healthzBindAddress', 'podLogsDir']);
 
-function flagOptions(): { option: Option; field: ConfigurationField }[] {
+/** The flags for fields of the configuration. */
+export function flagOptions(): { option: Option; field: ConfigurationField }[] {
   const fields = new Map(configurationFields().map((field) => [field.path, field]));
   return configurationFlags.map(([flags, path]) => {
     const field = fields.get(path);

@@ -52,6 +52,8 @@ export interface NodeOptions
     CredentialProviderFlags {
   /** As given, with its defaults. */
   configuration: KubeletConfiguration;
+  /** As given. */
+  flags: NodeFlags;
   /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
@@ -165,6 +167,7 @@ export async function nodeOptions(
   return {
     ...configuration,
     configuration,
+    flags,
     ...ofURLs,
     ...ofStatusURLs,
     cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',

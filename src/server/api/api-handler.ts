@@ -115,6 +115,6 @@ function redirect(response: ServerResponse, method: string, location: string): v
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&#34;')
     .replaceAll("'", '&#39;');
-  const body = method === 'GET' ? `<a href="${escaped}">Moved Permanently</a>.\n\n` : '';
-  send(response, 301, { location, ...(isRead && { 'content-type': 'text/html; charset=utf-8' }) }, body);
+  const body = method === 'GET' ? `<a href="${escaped}">Temporary Redirect</a>.\n\n` : '';
+  send(response, 307, { location, ...(isRead && { 'content-type': 'text/html; charset=utf-8' }) }, body);
 }

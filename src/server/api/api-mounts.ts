@@ -16,6 +16,7 @@ import { runCommand } from './run-command.ts';
 import { answerSummary } from './stats-summary.ts';
 import { systemLogsMount } from './system-logs.ts';
 import { handleAttach, handleExec, handlePortForward } from './streams.ts';
+import { type AgentPages, zPageMounts } from './z-pages.ts';
 
 /** Options of the handlers, named as in the configuration. */
 export interface HandlerOptions {
@@ -28,6 +29,8 @@ export interface HandlerOptions {
   rootDir: string;
   /** Gate PodLogsQuerySplitStreams. */
   splitStreams: boolean;
+  /** Gate ExtendWebSocketsToKubelet. */
+  translatesWebSockets: boolean;
   /** Gate ContainerCheckpoint. */
   checkpoints: boolean;
   /** Gate NodeLogQuery, and enableSystemLogQuery. */
@@ -41,8 +44,9 @@ export interface MountDeps {
   runtime: ApiRuntime;
   clock: Pick<Clock, 'now' | 'sleep' | 'after'>;
   options: HandlerOptions;
-  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'health'>;
+  metrics: Pick<AgentMetrics, 'parts' | 'binaryParts' | 'health' | 'http'>;
   configuration: KubeletConfiguration;
+  pages: Omit<AgentPages, 'paths'>;
   /** Folder of the system logs, normally /var/log. */
   systemLogs: string;
   /** Sets the level of the log, as a level of klog. */
@@ -99,7 +103,14 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
 /** Commands, streams and logs of containers. */
 function containerMounts(deps: MountDeps): Mount[] {
   const { engine, runtime, options, clock } = deps;
-  const streaming = { engine, runtime, clock, idleTimeoutMs: options.streamingConnectionIdleTimeout };
+  const streaming = {
+    ...{ engine, runtime, clock },
+    idleTimeoutMs: options.streamingConnectionIdleTimeout,
+    translatesWebSockets: options.translatesWebSockets,
+    onWebSocket: (subresource: string) => {
+      deps.metrics.http.acceptedWebSocket(subresource);
+    },
+  };
   const logs = { engine, runtime, clock, splitStreams: options.splitStreams };
   const inPod = ['{namespace}/{pod}', '{namespace}/{pod}/{uid}'];
   const inContainer = [containerPattern, '{namespace}/{pod}/{uid}/{container}'];
@@ -120,6 +131,7 @@ function debugHandlerMounts(deps: MountDeps): Mount[] {
     runningPodsMount(deps),
     ...(options.checkpoints ? [checkpointMount(deps)] : []),
     configzMount(deps.configuration),
+    ...zPageMounts({ ...deps.pages, paths: listedPaths(deps) }, () => deps.clock.now()),
     options.enableDebugFlagsHandler
       ? debugFlagsMount(deps.setVerbosity)
       : disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy']),
@@ -131,6 +143,16 @@ function debugHandlerMounts(deps: MountDeps): Mount[] {
       : disabled('/logs/', 'logs endpoint is disabled.', ['log']),
   ];
 }
+
+/** The kubelet lists /logs only where it refuses it. kubelet: server/server.go listedPaths */
+const listedPaths = ({ options, pages }: MountDeps): string[] => [
+  '/configz',
+  '/debug',
+  ...(pages.hasFlagz ? ['/flagz'] : []),
+  '/healthz',
+  ...(options.enableSystemLogHandler ? [] : ['/logs']),
+  '/metrics',
+];
 
 function runningPodsMount({ runtime }: MountDeps): Mount {
   const handle: Handler = async ({ response }) => {

@@ -8,7 +8,7 @@ import type { Mount } from './route-table.ts';
 
 const rows: Readonly<Record<string, Readonly<Record<string, FieldRow>>>> = kubeletConfigurationFields;
 /** Not shown, and shown though they are empty, as in the kubelet. evictionPolicy is a field of ours. */
-const hidden = new Set(['apiVersion', 'kind', 'evictionPolicy']);
+const hidden = new Set(['evictionPolicy']);
 const alwaysShown = new Set(['containerRuntimeEndpoint', 'verbosity']);
 
 /** `/configz`: the configuration that the agent runs with. kubelet: component-base/configz */

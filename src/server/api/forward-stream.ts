@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
-import { pipeline } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
 import { connect as connectTLS } from 'node:tls';
 import { goQuote } from '../../api/values/go-quote.ts';
 import type { Clock } from '../../clock.ts';
@@ -20,7 +20,12 @@ interface Deps {
 }
 
 /** Headers of the client that the runtime does not get. */
-const ownHeaders = new Set(['authorization', 'content-length', 'transfer-encoding', 'x-forwarded-for']);
+export const ownHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-length',
+  'transfer-encoding',
+  'x-forwarded-for',
+]);
 /** Headers of the runtime that belong only to its connection. */
 const connectionHeaders = new Set(['connection', 'keep-alive', 'transfer-encoding']);
 
@@ -32,39 +37,76 @@ export const upgrades = new WeakMap<ServerResponse, { socket: Socket; head: Buff
  * byte in both directions. If it refuses, passes on only its answer. kubelet: apimachinery/pkg/util/proxy
  * UpgradeAwareHandler
  */
-export async function forward({ request, response }: Call, url: string, { idleTimeoutMs, clock }: Deps): Promise<void> {
+export async function forward(call: Call, url: string, { idleTimeoutMs, clock }: Deps): Promise<void> {
+  const { request, response } = call;
+  const { method = 'GET', rawHeaders } = request;
+  const upgraded = await upgradeRuntime(call, url, { clock, method, headers: without(ownHeaders, rawHeaders) });
+  if (upgraded === undefined) return;
+  const { socket, head, runtime, answer } = upgraded;
+  response.detachSocket(socket);
+  socket.write(headOf(answer.message), 'latin1');
+  socket.write(answer.head);
+  runtime.write(head);
+  for (const side of [socket, runtime]) {
+    side.setTimeout(idleTimeoutMs, () => {
+      socket.destroy();
+      runtime.destroy();
+    });
+  }
+  pipeBothDirections(socket, runtime, () => {
+    // Unread data of the client may stay only for a limited time.
+    socket.setTimeout(maxSilenceMs, () => socket.destroy());
+    socket.destroySoon();
+  });
+}
+
+/** The upgrade to request from the runtime. */
+interface Upgrade {
+  clock: Deps['clock'];
+  method: string;
+  /** Alternating names and values. */
+  headers: readonly string[];
+}
+
+interface Upgraded {
+  /** The connection of the client, and what it already sent. */
+  socket: Socket;
+  head: Buffer;
+  runtime: Socket;
+  answer: Extract<Answer, { kind: 'upgraded' }>;
+}
+
+/** Resolves with both connections once the runtime agrees. If not, answers the client and resolves to undefined. */
+export async function upgradeRuntime(
+  { request, response }: Pick<Call, 'request' | 'response'>,
+  url: string,
+  { clock, method, headers }: Upgrade,
+): Promise<Upgraded | undefined> {
   const target = targetOf(url);
   const upgraded = upgrades.get(response);
   if (upgraded === undefined) {
     sendError(response, 500, 'Upgrade request required');
-    return;
+    return undefined;
   }
   const { socket, head } = upgraded;
   const runtime = await connected(target).catch((error: unknown) => {
     sendError(response, 500, `error dialing backend: ${dialText(target, error)}`);
   });
-  if (runtime === undefined) return;
+  if (runtime === undefined) return undefined;
   socket.once('close', () => runtime.destroy());
   if (socket.destroyed) {
     runtime.destroy();
-    return;
+    return undefined;
   }
-  let answer: Answer;
   try {
-    answer = await sendUpgrade(runtime, request, target);
+    const length = method === 'GET' ? [] : ['Content-Length', '0'];
+    const answer = await sendUpgrade(runtime, target, method, [...headers, ...forwardedFor(request), ...length]);
+    if (answer.kind === 'upgraded') return { socket, head, runtime, answer };
+    refuse(answer.message, { response, runtime, clock });
   } catch (error) {
     sendError(response, 500, hasCode(error, 'ECONNRESET') ? 'unexpected EOF' : errorMessage(error));
-    return;
   }
-  if (answer.kind === 'refused') {
-    refuse(answer.message, { response, runtime, clock });
-    return;
-  }
-  response.detachSocket(socket);
-  socket.write(headOf(answer.message), 'latin1');
-  socket.write(answer.head);
-  runtime.write(head);
-  pipeBothDirections({ socket, runtime }, idleTimeoutMs);
+  return undefined;
 }
 
 /** kubelet: cri-client remote_runtime.go Exec, apimachinery/pkg/util/proxy DialURL */
@@ -99,7 +141,8 @@ function connected({ protocol, hostname, port }: URL): Promise<Socket> {
 
 const untrusted = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
 
-function dialText({ hostname, port }: URL, error: unknown): string {
+/** What is wrong with a connection to the runtime, as Go says it. */
+export function dialText({ hostname, port }: URL, error: unknown): string {
   if (hasCode(error, ...untrusted)) {
     return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';
   }
@@ -111,11 +154,10 @@ type Answer =
   { kind: 'upgraded'; message: IncomingMessage; head: Buffer } | { kind: 'refused'; message: IncomingMessage };
 
 /** The answer of the runtime. Rejects if it is neither an upgrade nor an error. */
-function sendUpgrade(runtime: Socket, request: IncomingMessage, target: URL): Promise<Answer> {
-  const { method = 'GET' } = request;
+function sendUpgrade(runtime: Socket, target: URL, method: string, headers: string[]): Promise<Answer> {
   const path = `${target.pathname}${target.search}`;
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({ createConnection: () => runtime, method, path, headers: headersOf(request) });
+    const outgoing = httpRequest({ createConnection: () => runtime, method, path, headers });
     outgoing.on('error', reject);
     outgoing.once('upgrade', (message, _socket, head) => {
       resolve({ kind: 'upgraded', message, head });
@@ -130,15 +172,13 @@ function sendUpgrade(runtime: Socket, request: IncomingMessage, target: URL): Pr
 }
 
 /** kubelet: apimachinery/pkg/util/net AppendForwardedForHeader */
-function headersOf({ method, rawHeaders, headersDistinct, socket }: IncomingMessage): string[] {
+function forwardedFor({ headersDistinct, socket }: IncomingMessage): string[] {
   const client = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const forwardedFor = [...(headersDistinct['x-forwarded-for'] ?? []), client].join(', ');
-  const length = method === 'GET' ? [] : ['Content-Length', '0'];
-  return [...without(ownHeaders, rawHeaders), 'X-Forwarded-For', forwardedFor, ...length];
+  return ['X-Forwarded-For', [...(headersDistinct['x-forwarded-for'] ?? []), client].join(', ')];
 }
 
 /** Alternating names and values, except those of `left`. */
-function without(left: ReadonlySet<string>, rawHeaders: readonly string[]): string[] {
+export function without(left: ReadonlySet<string>, rawHeaders: readonly string[]): string[] {
   return rawHeaders.filter((_text, index) => !left.has(rawHeaders[index - (index % 2)]?.toLowerCase() ?? ''));
 }
 
@@ -168,19 +208,9 @@ function refuse(
   });
 }
 
-/** Passes every byte of each side to the other. */
-function pipeBothDirections({ socket, runtime }: { socket: Socket; runtime: Socket }, idleTimeoutMs: number): void {
-  for (const side of [socket, runtime]) {
-    side.setTimeout(idleTimeoutMs, () => {
-      socket.destroy();
-      runtime.destroy();
-    });
-  }
-  runtime.once('close', () => {
-    // Unread data of the client may stay only for a limited time.
-    socket.setTimeout(maxSilenceMs, () => socket.destroy());
-    socket.destroySoon();
-  });
-  socket.pipe(runtime);
-  runtime.pipe(socket);
+/** Passes every byte of each side to the other. `onEnd` ends the client's side after the runtime closed its own. */
+export function pipeBothDirections(client: Duplex, runtime: Socket, onEnd: () => void): void {
+  runtime.once('close', onEnd);
+  client.pipe(runtime);
+  runtime.pipe(client);
 }

@@ -5,6 +5,7 @@ import {
   metricsContentType,
   type MetricsPath,
 } from '../metrics/agent-metrics.ts';
+import { acceptedTypes } from './accepted-types.ts';
 import { sendPlain } from './answers.ts';
 import type { Mount } from './route-table.ts';
 import { sendParts } from './send-parts.ts';
@@ -49,8 +50,8 @@ const escapings = new Set(['allow-utf-8', 'underscores', 'dots', 'values']);
  * as text is not. client_golang: expfmt/encode.go Negotiate
  */
 export function chosenFormat(accept = ''): Format {
-  let escaping = 'values';
-  for (const { type, parameters } of accepted(accept)) {
+  let escaping = 'underscores';
+  for (const { type, parameters } of acceptedTypes(accept)) {
     const asked = parameters.get('escaping') ?? '';
     if (escapings.has(asked)) escaping = asked;
     const isBinary =
@@ -61,24 +62,6 @@ export function chosenFormat(accept = ''): Format {
     if (isBinary || isText) return { isBinary, escaping };
   }
   return { isBinary: false, escaping };
-}
-
-/** Media types of an Accept header, highest weight first. */
-function accepted(header: string): { type: string; parameters: ReadonlyMap<string, string> }[] {
-  return header
-    .split(',')
-    .map((one) => {
-      const [type = '', ...rest] = one.split(';').map((part) => part.trim());
-      const parameters = new Map(
-        rest.map((part) => {
-          const [name = '', value = ''] = part.split('=').map((side) => side.trim());
-          return [name, value.replace(/^"(.*)"$/, '$1')];
-        }),
-      );
-      const weight = Number(parameters.get('q') ?? 1);
-      return { type, parameters, weight: Number.isNaN(weight) ? 1 : weight };
-    })
-    .sort((a, b) => b.weight - a.weight);
 }
 
 /** kubelet: client_golang promhttp negotiateEncodingWriter */

@@ -1,4 +1,4 @@
-import type { Container, Pod, PodStatus } from '../../api/types.ts';
+import type { Container, PodStatus } from '../../api/types.ts';
 import { criLabels } from '../../engine/container/labels.ts';
 import { rpcText } from '../../cri/rpc-text.ts';
 import { Refusal } from './answers.ts';
@@ -8,7 +8,7 @@ import { type ApiEngine, type ApiRuntime, podsOf } from './api-engine.ts';
 export function podList(engine: Pick<ApiEngine, 'snapshot'>): object {
   return listOf(
     podsOf(engine).map(({ metadata, spec, status }) => ({
-      metadata: withCreation(metadata),
+      metadata,
       spec: {
         ...spec,
         ...(spec.initContainers && { initContainers: spec.initContainers.map(withResources) }),
@@ -59,11 +59,7 @@ export async function runningPodList(runtime: Pick<ApiRuntime, 'listContainers' 
   }
   const items = [...pods.values()].sort((a, b) => Number(b.createdAt - a.createdAt));
   return listOf(
-    items.map((pod) => ({
-      metadata: withCreation(pod.metadata),
-      spec: { containers: orNull(pod.containers) },
-      status: {},
-    })),
+    items.map((pod) => ({ metadata: pod.metadata, spec: { containers: orNull(pod.containers) }, status: {} })),
   );
 }
 
@@ -89,5 +85,3 @@ const listOf = (items: readonly object[]): object => ({
 
 /** Go writes an empty list as null. */
 const orNull = <T>(items: readonly T[]): readonly T[] | null => (items.length === 0 ? null : items);
-
-const withCreation = (metadata: Partial<Pod['metadata']>): object => ({ creationTimestamp: null, ...metadata });

@@ -19,7 +19,7 @@ export interface PolicyRule {
 
 const maxBytes = 1024 * 1024;
 const knownVerbs = ['get', 'create', 'update', 'patch', 'delete', '*'];
-const parts = ['proxy', 'stats', 'log', 'metrics', 'checkpoint', 'configz', 'healthz', 'pods', 'spec', '*'];
+const parts = ['proxy', 'stats', 'log', 'metrics', 'checkpoint', 'configz', 'healthz', 'pods', 'spec', 'statusz', '*'];
 const knownResources = parts.map((part) => `nodes/${part}`);
 const fields = ['users', 'groups', 'verbs', 'resources'] as const;
 

@@ -17,7 +17,7 @@ export type Handler = (call: Call) => unknown;
 
 /** A part of `nodes/…`. A client needs permission for any one of the parts that its path lists. */
 export type Subresource =
-  'proxy' | 'stats' | 'log' | 'metrics' | 'checkpoint' | 'configz' | 'healthz' | 'pods' | 'spec';
+  'proxy' | 'stats' | 'log' | 'metrics' | 'checkpoint' | 'configz' | 'healthz' | 'pods' | 'spec' | 'statusz';
 
 /** One pattern such as `/{namespace}/{pod}`, below the path of its mount. */
 export interface Route {

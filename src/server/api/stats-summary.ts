@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
-import type { ContainerStats, PodStats, Summary } from '../../engine/stats/summary.ts';
+import type { ContainerStats, PodStats, PSIData, PSIStats, Summary } from '../../engine/stats/summary.ts';
 import { chunkLength, TextParts } from '../../text/text-parts.ts';
 import { sendPlain } from './answers.ts';
 import type { ApiEngine } from './api-engine.ts';
@@ -52,13 +52,17 @@ export function* summaryParts({ node, pods }: Summary, cpuAndMemoryOnly: boolean
   const { nodeName, systemContainers } = node;
   const servedNode = cpuAndMemoryOnly
     ? { nodeName, systemContainers: systemContainers?.map(smaller), ...usageOf(node) }
-    : node;
+    : {
+        ...node,
+        ...(systemContainers && { systemContainers: systemContainers.map(withPressure) }),
+        ...pressureOf(node),
+      };
   page.add(servedText({ node: servedNode, pods: [] }).slice(0, -endOfPods.length));
   let [shown, length] = [0, 0];
   for (const pod of pods) {
     if (pod.containers.length === 0) continue;
     if (shown > 0) page.add(',');
-    const text = podText(cpuAndMemoryOnly ? smallerPod(pod) : pod);
+    const text = podText(cpuAndMemoryOnly ? smallerPod(pod) : wholePod(pod));
     page.add(text);
     shown += 1;
     length += text.length;
@@ -83,12 +87,49 @@ const servedText = (value: object): string => JSON.stringify(value, undefined, 1
 
 const fractions = /("(?:time|startTime)": "[^".]{19})\.\d{3}Z"/g;
 
-type Measured = Pick<ContainerStats, 'startTime' | 'cpu' | 'memory'>;
+type Measured = Pick<ContainerStats, 'startTime' | 'cpu' | 'memory' | 'swap' | 'io'>;
 
-const usageOf = ({ startTime, cpu, memory }: Measured): object => ({ startTime, cpu, memory });
+const usageOf = ({ startTime, swap, ...usage }: Measured): object => ({
+  startTime,
+  ...pressureOf({ startTime, ...usage }),
+  swap,
+});
 const smallerPod = ({ podRef, containers, ...pod }: PodStats): object => ({
   podRef,
   ...usageOf(pod),
-  containers: containers.map(smaller),
+  containers: containers.map(smallerContainer),
 });
 const smaller = ({ name, ...container }: ContainerStats): object => ({ name, ...usageOf(container) });
+
+const wholePod = (pod: PodStats): object => ({
+  ...withPressure(pod),
+  containers: pod.containers.map((container) => withIO(container)),
+});
+const withPressure = <T extends Measured>(measured: T): T => ({ ...measured, ...pressureOf(measured) });
+
+const noData: PSIData = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+const noPressure: PSIStats = { full: noData, some: noData };
+
+/** The usage with pressure: zeros if the kernel reports none, as on cgroup v1. kubelet: cadvisorPSIToStatsPSI */
+function pressureOf({ cpu, memory, io }: Measured): Pick<Measured, 'cpu' | 'memory' | 'io'> {
+  const time = cpu?.time ?? memory?.time;
+  return {
+    ...(cpu && { cpu: { ...cpu, psi: cpu.psi ?? noPressure } }),
+    ...(memory && { memory: { ...memory, psi: memory.psi ?? noPressure } }),
+    ...(time !== undefined && { io: io ?? { time, psi: noPressure } }),
+  };
+}
+
+/** A container has no zeros, but a time. */
+function withIO(container: ContainerStats): object {
+  const { cpu, memory, io } = container;
+  const time = cpu?.time ?? memory?.time;
+  return { ...container, ...(time !== undefined && { io: io ?? { time } }) };
+}
+
+const smallerContainer = (container: ContainerStats): object => {
+  const kept = { ...container };
+  delete kept.rootfs;
+  delete kept.logs;
+  return withIO(kept);
+};

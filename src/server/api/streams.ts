@@ -13,16 +13,26 @@ import { forward } from './forward-stream.ts';
 import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 
-interface Deps {
+/** What the streams of a client need. */
+export /** The protocol over WebSocket that can end stdin and leave the rest open. */
+const translatedProtocol = 'v5.channel.k8s.io';
+/** SPDY inside of a WebSocket. */
+const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
+
+interface StreamDeps {
   engine: ApiEngine;
   runtime: ApiRuntime;
   /** Milliseconds without a byte until a stream is closed; 0 for no limit. */
   idleTimeoutMs: number;
   clock: Pick<Clock, 'after'>;
+  /** Gate ExtendWebSocketsToKubelet. */
+  translatesWebSockets: boolean;
+  /** Counts a WebSocket that the agent answers itself. */
+  onWebSocket: (subresource: 'exec' | 'attach' | 'portforward') => void;
 }
 
 /** kubelet: server/server.go getExec */
-export async function handleExec(deps: Deps, call: Call): Promise<void> {
+export async function handleExec(deps: StreamDeps, call: Call): Promise<void> {
   const { engine, runtime } = deps;
   const { params, query } = call;
   const streams = streamsOf((await requestForm(call.request, { multipart: true })).values);
@@ -31,14 +41,14 @@ export async function handleExec(deps: Deps, call: Call): Promise<void> {
   if (containerId === undefined) throw new Refusal(500, `container not found (${goQuote(params['container'] ?? '')})`);
   const cmd = query.getAll('command');
   const { url } = await prepared(runtime.exec({ containerId, cmd, ...streams }));
-  await forward(call, url, deps);
+  await connect(deps, call, { url, streams, subresource: 'exec' });
 }
 
 /**
  * Uses the terminal setting of the container, not of the query. kubelet: server/server.go getAttach, kubelet_pods.go
  * GetAttach
  */
-export async function handleAttach(deps: Deps, call: Call): Promise<void> {
+export async function handleAttach(deps: StreamDeps, call: Call): Promise<void> {
   const { engine, runtime } = deps;
   const { params } = call;
   const name = params['container'] ?? '';
@@ -51,15 +61,34 @@ export async function handleAttach(deps: Deps, call: Call): Promise<void> {
     throw new Refusal(500, `pod ${fullName} not found`);
   }
   const { tty = false } = findContainer(pod.spec, name) ?? {};
-  const { url } = await prepared(runtime.attach({ containerId, ...asked, tty }));
-  await forward(call, url, deps);
+  const streams = { ...asked, tty };
+  const { url } = await prepared(runtime.attach({ containerId, ...streams }));
+  await connect(deps, call, { url, streams, subresource: 'attach' });
+}
+
+interface Connection {
+  url: string;
+  streams: ReturnType<typeof streamsOf>;
+  subresource: 'exec' | 'attach';
+}
+
+/** Answers a WebSocket of the newest protocol itself, because old runtimes lack it; passes others on. */
+async function connect(deps: StreamDeps, call: Call, { url, streams, subresource }: Connection): Promise<void> {
+  if (!deps.translatesWebSockets || !offersWebSocket(call.request, translatedProtocol)) {
+    await forward(call, url, deps);
+    return;
+  }
+  deps.onWebSocket(subresource);
+  const { translateStreams } = await import('./translate-streams.ts');
+  await translateStreams(call, url, { protocol: translatedProtocol, streams, idleTimeoutMs: deps.idleTimeoutMs });
 }
 
 /** kubelet: server/server.go getPortForward */
-export async function handlePortForward(deps: Deps, call: Call): Promise<void> {
+export async function handlePortForward(deps: StreamDeps, call: Call): Promise<void> {
   const { engine, runtime } = deps;
   const { params, query, request } = call;
-  const port = isWebSocket(request) ? portsOf(query) : [];
+  const isTunnel = deps.translatesWebSockets && offersWebSocket(request, tunnelProtocol);
+  const port = isWebSocket(request) && !isTunnel ? portsOf(query) : [];
   const pod = declaredPod(engine, params);
   if (params['uid'] !== undefined && params['uid'] !== pod.metadata.uid) throw new Refusal(404, 'pod not found');
   const { uid } = pod.metadata;
@@ -68,7 +97,14 @@ export async function handlePortForward(deps: Deps, call: Call): Promise<void> {
   const [newest] = items.sort((a, b) => Number(b.createdAt - a.createdAt));
   if (newest === undefined) throw new Refusal(500, `pod not found (${goQuote(podFullName(pod.metadata))})`);
   const { url } = await prepared(runtime.portForward({ podSandboxId: newest.id, port }));
-  await forward(call, url, deps);
+  if (!isTunnel) {
+    await forward(call, url, deps);
+    return;
+  }
+  deps.onWebSocket('portforward');
+  const { tunnelStream } = await import('./tunnel-stream.ts');
+  const { idleTimeoutMs, clock } = deps;
+  await tunnelStream(call, url, { protocol: tunnelProtocol, idleTimeoutMs, clock });
 }
 
 const prepared = <T>(answer: Promise<T>): Promise<T> =>
@@ -93,6 +129,11 @@ function streamsOf(form: URLSearchParams): { tty: boolean; stdin: boolean; stdou
   const stderr = form.get('error') === '1' && !tty;
   if (!stdin && !stdout && !stderr) throw new Refusal(400, 'you must specify at least 1 of stdin, stdout, stderr');
   return { tty, stdin, stdout, stderr };
+}
+
+function offersWebSocket(request: IncomingMessage, protocol: string): boolean {
+  const offered = valuesOf(request.rawHeaders, 'sec-websocket-protocol').flatMap((value) => value.split(','));
+  return isWebSocket(request) && offered.some((name) => name.trim() === protocol);
 }
 
 /** Any Connection header with the word counts, also as a part. kubelet: httpstream/wsstream IsWebSocketRequest */

@@ -37,6 +37,7 @@ const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 export class HTTPCounts {
   private readonly requests = new Tally();
   private readonly inflight = new Tally();
+  private readonly webSockets = new Tally();
   private readonly durations = new Distribution(usualBuckets);
 
   constructor(private readonly clock: Pick<Clock, 'monotonic'>) {}
@@ -62,6 +63,11 @@ export class HTTPCounts {
     };
   }
 
+  /** Counts a WebSocket that the agent answers itself: of `exec`, `attach` or `portforward`. */
+  acceptedWebSocket(subresource: string): void {
+    this.webSockets.add({ subresource });
+  }
+
   families(): Family[] {
     const family = (name: string, type: Family['type'], help: string, samples: Family['samples']): Family => ({
       name: `kubelet_http_${name}`,
@@ -84,6 +90,12 @@ export class HTTPCounts {
         'Number of the http requests received since the server started',
         this.requests.samples(),
       ),
+      {
+        name: 'kubelet_websocket_streaming_requests_total',
+        type: 'counter',
+        help: '[ALPHA] Total number of WebSocket streaming requests handled by the kubelet, by subresource',
+        samples: this.webSockets.samples(),
+      },
     ];
   }
 }

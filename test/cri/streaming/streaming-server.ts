@@ -119,7 +119,8 @@ function serveWebSocket(webSocket: WebSocket, names: readonly string[], onSessio
  * streaming server does.
  */
 function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session: Session) => void): void {
-  const protocol = String(request.headers['x-stream-protocol-version']);
+  const offered = String(request.headers['x-stream-protocol-version']).split(', ');
+  const protocol = offered.find((one) => one.startsWith('v4.')) ?? offered[0] ?? '';
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
   );

@@ -4,7 +4,8 @@ import { type Call, type MethodName, Refusal } from '../../fakes/fake-calls.ts';
 import { exchange, type RawAnswer } from './http-exchange.ts';
 import { alike, withKnown } from './placeholders.ts';
 import type { ServerUnderTest } from './recorded-servers.ts';
-import { shapeOf } from './shape.ts';
+import { flagzPage, withRecordedFlags } from './flagz-page.ts';
+import { differencesOfShape, shapeOf } from './shape.ts';
 
 /** A request to one of the servers, and the answer. */
 export interface HTTPCase {
@@ -37,7 +38,11 @@ interface RecordedResponse {
   shape?: string[];
   json?: unknown;
   gunzipped?: boolean;
+  /** The JSON has line breaks. */
+  indented?: boolean;
   upgraded?: boolean;
+  /** The agent answers the WebSocket itself. */
+  translated?: boolean;
   connectionError?: unknown;
   stillOpenAfterSeconds?: number;
 }
@@ -67,14 +72,14 @@ export async function replayHTTP(
   });
   forget();
   const actual = {
-    ...answerOf({ ...answer, body: withRecordedPlaces(answer.body, server) }, response),
+    ...answerOf({ ...answer, body: withRecordedPlaces(answer.body, server) }, response, request.method === 'HEAD'),
     runtimeCalls: agent.world.runtime.calls.slice(calls).flatMap(recordedCall),
-    forwarded: streaming.requests.slice(forwarded).map((one) => comparableForward(one)),
+    forwarded: streaming.requests.slice(forwarded).map((one) => comparableForward(one, response)),
   };
   const expected = {
     ...expectedOf(response),
     runtimeCalls: recorded.runtimeCalls ?? [],
-    forwarded: (recorded.forwarded ?? []).map((one) => comparableForward(one)),
+    forwarded: (recorded.forwarded ?? []).map((one) => comparableForward(one, response)),
   };
   return { expected, actual: alike(expected, actual, known) as object };
 }
@@ -153,7 +158,7 @@ function expectedOf(response: RecordedResponse): object {
   const { contentType, shape, json, stillOpenAfterSeconds, headers, body, ...rest } = response;
   return {
     ...rest,
-    ...(body !== undefined && { body: inOneState(body) }),
+    ...(body !== undefined && (flagzPage(body) ?? { body: inOneState(body) })),
     contentType,
     headers: comparableHeaders(headers),
     isOpen: stillOpenAfterSeconds !== undefined,
@@ -162,7 +167,7 @@ function expectedOf(response: RecordedResponse): object {
   };
 }
 
-function answerOf({ status, headers, body, isOpen }: RawAnswer, recorded: RecordedResponse): object {
+function answerOf({ status, headers, body, isOpen }: RawAnswer, recorded: RecordedResponse, isHead: boolean): object {
   if (recorded.connectionError !== undefined) return { isAnswered: status !== undefined };
   const { 'content-type': contentType = null, ...others } = headers;
   const isUpgraded = status === 101;
@@ -172,40 +177,39 @@ function answerOf({ status, headers, body, isOpen }: RawAnswer, recorded: Record
     headers: comparableHeaders(others),
     isOpen: isUpgraded ? false : isOpen,
     ...(isUpgraded && { upgraded: true }),
-    ...bodyOf(body, recorded),
+    ...bodyOf(body, recorded, isHead),
     ...(recorded.gunzipped === true && { gunzipped: true }),
   };
 }
 
 /** The body in the form in which it was recorded. */
-function bodyOf(body: Buffer, recorded: RecordedResponse): object {
-  const { bodyStartsWith, bodyBase64, bodyKind, bodyEndsWithNewline, shape, json, gunzipped } = recorded;
+function bodyOf(body: Buffer, recorded: RecordedResponse, isHead: boolean): object {
+  const { bodyStartsWith, bodyBase64, bodyKind, bodyEndsWithNewline, shape, json, indented, gunzipped } = recorded;
   const plain = gunzipped === true ? gunzipSync(body) : body;
   const text = plain.toString();
   if (bodyKind !== undefined) {
-    return { bodyKind: plain.length > 0 ? bodyKind : 'empty' };
+    return { bodyKind: plain.length > 0 || isHead ? bodyKind : 'empty' };
   }
+  if (recorded.translated === true) return { translated: true };
   if (bodyBase64 !== undefined) return { bodyBase64: plain.toString('base64') };
   if (bodyStartsWith !== undefined) return { bodyStartsWith: text.slice(0, bodyStartsWith.length) };
-  if (shape === undefined) return { body: inOneState(text) };
+  const recordedFlags = flagzPage(recorded.body ?? '')?.flags;
+  const page = flagzPage(text);
+  if (recordedFlags && page) return withRecordedFlags(page, recordedFlags);
+  if (shape === undefined && json === undefined) return { body: inOneState(text) };
   const value: unknown = JSON.parse(text);
   return {
-    ...differencesOfShape(shape, shapeOf(value)),
+    ...(shape && differencesOfShape(shape, shapeOf(value))),
+    ...(indented !== undefined && { indented: /\n./.test(text) }),
     ...(bodyEndsWithNewline !== undefined && { bodyEndsWithNewline: text.endsWith('\n') }),
     ...(json !== undefined && { json: asRecordedJSON(value, json) }),
   };
 }
 
-/** At least these members, and none of them of another type. */
-function differencesOfShape(recorded: readonly string[], ours: readonly string[]): object {
-  const types = new Map(ours.map((line) => line.split(': ') as [string, string]));
-  const missing = recorded.filter((line) => !types.has(line.split(': ')[0] ?? ''));
-  const otherwise = recorded.filter((line) => !missing.includes(line) && !ours.includes(line));
-  return { missing, otherwise };
-}
-
 /** Parts of the configuration that the recorded build could not show are left out. */
 function asRecordedJSON(value: unknown, recorded: unknown): unknown {
+  const { flags: recordedFlags } = recorded as { flags?: Record<string, string> };
+  if (recordedFlags) return withRecordedFlags(value as { flags: Record<string, string> }, recordedFlags);
   const { kubeletconfig } = value as { kubeletconfig?: Record<string, unknown> };
   if (kubeletconfig === undefined) return sorted(value);
   const shown = Object.keys((recorded as { kubeletconfig: object }).kubeletconfig);
@@ -233,10 +237,11 @@ function sorted(value: unknown): unknown {
 const comparableHeaders = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !free.has(name)));
 
-/** The order of headers and the length of no body are the library's choice. */
-function comparableForward(one: object): object {
+/** The order of headers is the library's choice, and so is the name of a client that is not the one who asked. */
+function comparableForward(one: object, { translated = false }: RecordedResponse): object {
   const { headers, ...rest } = one as { headers: Record<string, string> };
-  return { ...rest, headers };
+  const { 'user-agent': agent, ...others } = headers;
+  return { ...rest, headers: translated ? others : { ...others, 'user-agent': agent } };
 }
 
 /** Calls that were recorded: those that do something in a container. */

@@ -24,6 +24,56 @@ export interface RecordedServer {
   config?: object;
 }
 
+/** What a recording of 1.36 says about its servers. The rest is as in http.json. */
+export interface ConfiguredSetup {
+  servers: Readonly<Record<string, ConfiguredServer>>;
+}
+
+interface ConfiguredServer {
+  port: number;
+  tls?: boolean;
+  /** The server whose configuration it has too. */
+  as?: string;
+  configuration?: object;
+}
+
+/** The configuration of all servers, as `setup.configuration` says in words. */
+const commonConfiguration = {
+  cgroupDriver: 'cgroupfs',
+  clusterDomain: 'cluster.local',
+  maxPods: 500,
+  failSwapOn: false,
+  failCgroupV1: false,
+  address: '127.0.0.1',
+  readOnlyPort: 10255,
+  makeIPTablesUtilChains: false,
+  featureGates: { PreventStaticPodAPIReferences: false },
+  containerRuntimeEndpoint: 'unix://{base}/cri.sock',
+  staticPodPath: '{dir}',
+  resolvConf: '{base}/resolv.conf',
+};
+/** The flags of the recorded kubelet. */
+const configuredFlags = [
+  ...['--config={base}/kubelet-config.yaml', '--config-dir={base}/conf.d', '--root-dir={root}'],
+  ...['--cert-dir={root}/pki', '--hostname-override=edge1', '--volume-plugin-dir={root}/flex', '--v=2'],
+];
+
+/** The servers of a recording of 1.36, which are configured by files, with what http.json says about all else. */
+export function configuredSetup(
+  { servers }: ConfiguredSetup,
+  { manifests, containerLogs, varLog }: ServerSetup,
+): ServerSetup {
+  const configurationOf = (name: string): object => {
+    const { as, configuration } = servers[name] ?? {};
+    return { ...(as === undefined ? commonConfiguration : configurationOf(as)), ...configuration };
+  };
+  const entries = Object.entries(servers).map(([name, { port, tls = false }]): [string, RecordedServer] => [
+    name,
+    { port, tls, flags: [], config: configurationOf(name) },
+  ]);
+  return { commonFlags: configuredFlags, servers: Object.fromEntries(entries), manifests, containerLogs, varLog };
+}
+
 const refusals: Readonly<Record<string, Refusal>> = {
   rpcerror: new Refusal(codes.unknown, 'scripted exec error'),
   busy: new Refusal(codes.resourceExhausted, 'scripted exhaustion'),

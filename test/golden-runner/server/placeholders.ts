@@ -3,6 +3,9 @@ const patterns: Readonly<Record<string, string>> = {
   '{n}': String.raw`\d+`,
   '{time}': String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d)`,
   '{httpTime}': String.raw`\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT`,
+  '{date}': String.raw`\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \w+ \d{4}`,
+  '{sep}': '(?::|: |=| )',
+  '{goVersion}': '.+?',
   '{version}': '.+?',
   '{rand}': String.raw`\w+`,
   '{runtimePort}': String.raw`\d+`,
@@ -22,6 +25,7 @@ export function alike(recorded: unknown, ours: unknown, known: Known): unknown {
   if (typeof recorded === 'string' && typeof ours === 'string') {
     return patternOf(withKnown(recorded, known)).test(ours) ? recorded : ours;
   }
+  if (recorded === '{n}' && typeof ours === 'number') return recorded;
   if (Array.isArray(recorded) && Array.isArray(ours)) {
     return ours.map((one: unknown, index) => alike(recorded[index], one, known));
   }

@@ -30,7 +30,7 @@ import { describedNode } from './described-node.ts';
 export interface AgentSetup {
   /** With `{dir}`, `{root}`, `{base}` and `{hostIP}` in the place of folders and addresses. */
   flags: readonly string[];
-  /** Content of `{base}/config.yaml`, without its kind. */
+  /** Content of the file that --config names, without its kind. Texts have placeholders as flags have. */
   config?: object;
   /** Texts by file name. */
   manifests: Readonly<Record<string, string>>;
@@ -85,7 +85,8 @@ export class RecordedAgent {
       'ca.crt': authority.own.cert,
       'resolv.conf': 'nameserver 192.0.2.53\n',
       'policy.yaml': openPolicy,
-      ...(setup.config && { 'config.yaml': JSON.stringify({ ...configHeader, ...setup.config }) }),
+      'conf.d/README': 'no drop-in',
+      ...(setup.config && { [configName(setup.flags)]: configText(setup.config, folder, ports) }),
       ...Object.fromEntries(Object.entries(setup.manifests).map(([name, text]) => [`manifests/${name}`, text])),
     };
     for (const [name, text] of Object.entries(files)) {
@@ -93,8 +94,10 @@ export class RecordedAgent {
       await writeFile(join(folder, name), text);
     }
     const options = {
-      ...(await optionsOf(ownFlags(setup.flags, folder, ports))),
+      ...(await optionsOf(ownFlags(setup, folder, ports))),
       podLogsDir: join(folder, 'pod-logs'),
+      // The described machine is small.
+      evictionHard: {},
     };
     const world = await World.open({ wire: true, folder });
     prepare(world);
@@ -170,26 +173,48 @@ export class RecordedAgent {
  * The recorded flags for folders and ports of this test. Where the recorded kubelet let anonymous clients do
  * everything, a policy says so: the agent opens such a port only if it is told.
  */
-function ownFlags(flags: readonly string[], folder: string, ports: Ports): string[] {
+function ownFlags({ flags, config = {} }: AgentSetup, folder: string, ports: Ports): string[] {
+  const own = flags.map((flag) =>
+    withPlaces(flag, folder).replace(/^--read-only-port=10255$/, `--read-only-port=${ports.readonly}`),
+  );
+  const { authentication, authorization } = config as RecordedAccess;
+  const isOpen =
+    (own.includes('--anonymous-auth=true') && own.includes('--authorization-mode=AlwaysAllow')) ||
+    (authentication?.anonymous?.enabled === true && authorization?.mode === 'AlwaysAllow');
+  // Recorded without it, and without saying so.
+  const eviction = own.some((flag) => flag.startsWith('--config=')) ? [] : ['--eviction-hard='];
+  const policy = isOpen ? [`--authorization-policy-file=${join(folder, 'policy.yaml')}`] : [];
+  // In the file where it has everything else.
+  const portFlags = hasPorts(config) ? [] : [`--port=${ports.secure}`, `--healthz-port=${ports.healthz}`];
+  return [...portFlags, ...own, ...eviction, ...policy];
+}
+
+interface RecordedAccess {
+  authentication?: { anonymous?: { enabled?: boolean } };
+  authorization?: { mode?: string };
+}
+
+function withPlaces(text: string, folder: string): string {
   const places: Readonly<Record<string, string>> = {
     '{dir}': join(folder, 'manifests'),
     '{root}': join(folder, 'root'),
     '{base}': folder,
     '{hostIP}': '192.0.2.1',
   };
-  const own = flags.map((flag) =>
-    flag
-      .replace(/\{\w+\}/g, (place) => places[place] ?? place)
-      .replace(/^--read-only-port=10255$/, readOnlyFlag(ports)),
-  );
-  const isOpen = own.includes('--anonymous-auth=true') && own.includes('--authorization-mode=AlwaysAllow');
-  // Recorded without it, and without saying so.
-  const eviction = own.some((flag) => flag.startsWith('--config=')) ? [] : ['--eviction-hard='];
-  const policy = isOpen ? [`--authorization-policy-file=${join(folder, 'policy.yaml')}`] : [];
-  return [`--port=${ports.secure}`, `--healthz-port=${ports.healthz}`, ...own, ...eviction, ...policy];
+  return text.replace(/\{\w+\}/g, (place) => places[place] ?? place);
 }
 
-const readOnlyFlag = ({ readonly }: Ports): string => `--read-only-port=${readonly}`;
+const hasPorts = (config: object): boolean => 'address' in config;
+
+const configName = (flags: readonly string[]): string =>
+  flags.map((flag) => /^--config=\{base\}\/(.*)$/.exec(flag)?.[1]).find((name) => name !== undefined) ?? 'config.yaml';
+
+function configText(config: object, folder: string, ports: Ports): string {
+  const own = { port: ports.secure, healthzPort: ports.healthz };
+  const readOnly = 'readOnlyPort' in config ? { readOnlyPort: ports.readonly } : {};
+  const whole = { ...configHeader, ...config, ...(hasPorts(config) && { ...own, ...readOnly }) };
+  return withPlaces(JSON.stringify(whole), folder);
+}
 
 const openPolicy = JSON.stringify({
   rules: [{ groups: ['system:unauthenticated', 'system:authenticated'], verbs: ['*'], resources: ['nodes/*'] }],

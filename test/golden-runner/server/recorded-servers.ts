@@ -30,6 +30,8 @@ export class RecordedServers {
   /** True for a server that asks an API server about its clients. */
   asksAPIServer(name: string): boolean {
     const flags = this.#flagsOf(name);
+    const { authorization } = (this.#server(name).config ?? {}) as { authorization?: { mode?: string } };
+    if (authorization?.mode === 'Webhook') return true;
     return flags.includes('--authorization-mode=Webhook') || flags.includes('--authentication-token-webhook=true');
   }
 

@@ -1,9 +1,9 @@
 import { deviceFile } from '../devices/device-file.ts';
 import { podResourcesFile } from '../devices/pod-resources-file.ts';
-import { httpFile } from './http-file.ts';
+import { changedHTTPFile, httpFile } from './http-file.ts';
 import { metricsFile } from './metrics-file.ts';
 import type { ServerFile } from './server-file.ts';
-import { statsSummaryFile } from './stats-summary-file.ts';
+import { shapesFile, statsSummaryFile } from './stats-summary-file.ts';
 import { startErrorsFile } from './start-errors-file.ts';
 import { streamsFile } from './streams-file.ts';
 import { tlsFile } from './tls-file.ts';
@@ -12,8 +12,10 @@ import { tlsFile } from './tls-file.ts';
 export const serverFiles: readonly ServerFile[] = [
   streamsFile,
   metricsFile,
+  shapesFile,
   statsSummaryFile,
   httpFile,
+  changedHTTPFile,
   startErrorsFile,
   tlsFile,
   deviceFile,

@@ -16,3 +16,11 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
+
+/** At least these members, and none of them of another type. */
+export function differencesOfShape(recorded: readonly string[], ours: readonly string[]): object {
+  const types = new Map(ours.map((line) => line.split(': ') as [string, string]));
+  const missing = recorded.filter((line) => !types.has(line.split(': ')[0] ?? ''));
+  const otherwise = recorded.filter((line) => !missing.includes(line) && !ours.includes(line));
+  return { missing, otherwise };
+}

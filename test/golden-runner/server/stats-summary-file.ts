@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as askHTTPS } from 'node:https';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { writeAt } from '../../engine/stats/described-machine.ts';
 import { comparingCase, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
@@ -6,7 +10,7 @@ import { openRig, recordedFlags } from './open-rig.ts';
 import type { RecordedAgent } from './recorded-agent.ts';
 import { reportUsage } from './recorded-pods.ts';
 import { type ServerFile, serverFile } from './server-file.ts';
-import { shapeOf } from './shape.ts';
+import { differencesOfShape, shapeOf } from './shape.ts';
 
 interface RecordedSummary {
   shape: string[];
@@ -37,6 +41,95 @@ export const statsSummaryFile: ServerFile = serverFile<StatsSummaryFile>(
   replay,
 );
 
+/** The members of the answers of a kubelet 1.36: at least these, and none of another type. */
+export const shapesFile: ServerFile = serverFile<ShapesFile>(
+  ['summary.shape', 'pods.shape', 'runningpods.shape'],
+  replayShapes,
+);
+
+interface ShapesFile {
+  setup: string;
+  summary: { shape: string[] };
+  pods: { shape: string[] };
+  runningpods: { shape: string[] };
+}
+
+const shapeManifests = {
+  'web.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  initContainers: [{name: i, image: "fake.local/present:1", command: [/fake, "exit:0:1"]}]
+  containers:
+  - name: a
+    image: fake.local/present:1
+    command: [/fake, run]
+    resources: {limits: {cpu: 100m, memory: 64Mi}}
+    livenessProbe: {exec: {command: ["true"]}}
+    readinessProbe: {exec: {command: ["true"]}}
+    volumeMounts: [{name: cache, mountPath: /cache}]
+  - {name: b, image: "fake.local/present:1", command: [/fake, run], stdin: true, tty: true}
+  volumes: [{name: cache, emptyDir: {}}]
+  hostNetwork: true
+`,
+  'crash.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: crash, namespace: other}
+spec: {hostNetwork: true, containers: [{name: c, image: "fake.local/present:1", command: [/fake, "exit:1:300"]}]}
+`,
+  'done.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: done}
+spec:
+  hostNetwork: true
+  restartPolicy: Never
+  containers: [{name: d, image: "fake.local/present:1", command: [/fake, "exit:0:300"]}]
+`,
+};
+
+function replayShapes({ summary, pods, runningpods }: ShapesFile): ReturnType<ServerFile['replay']> {
+  const rig = openRig(
+    { flags: recordedFlags, manifests: shapeManifests },
+    {
+      isReady: ({ engine }) =>
+        engine.isReady('web-edge1') &&
+        engine.phase('done-edge1') === 'Succeeded' &&
+        engine.pod('crash-edge1')?.pod.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
+    },
+  );
+  let measured: Promise<RecordedAgent> | undefined;
+  const caseOf = (path: string, shape: readonly string[]): ReplayedCase =>
+    comparingCase(path, inNoTable({ path }), async () => {
+      measured ??= rig.agent().then(async (agent) => {
+        await untilMeasured(agent, 1);
+        return agent;
+      });
+      const { ports } = await measured;
+      const answer =
+        path === '/runningpods/' ? await askSecure(ports.secure, path) : await askPlain(ports.readonly, path);
+      return { expected: { missing: [], otherwise: [] }, actual: differencesOfShape(shape, shapeOf(answer)) };
+    });
+  return {
+    cases: [
+      caseOf('/stats/summary', summary.shape),
+      caseOf('/pods', pods.shape),
+      caseOf('/runningpods/', runningpods.shape),
+    ],
+    end: () => rig.end(),
+  };
+}
+
+async function askPlain(port: number, path: string): Promise<unknown> {
+  return (await fetch(`http://127.0.0.1:${port}${path}`)).json();
+}
+
+async function askSecure(port: number, path: string): Promise<unknown> {
+  const asked = askHTTPS({ port, path, rejectUnauthorized: false, agent: false });
+  asked.end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return json(answer);
+}
+
 const kinds = { summary: '', onlyCpuAndMemory: '?only_cpu_and_memory=true' } as const;
 
 function replay(file: StatsSummaryFile): ReturnType<ServerFile['replay']> {
@@ -56,7 +149,7 @@ function replay(file: StatsSummaryFile): ReturnType<ServerFile['replay']> {
   const caseOf = (kind: keyof typeof kinds, part: keyof RecordedSummary): ReplayedCase =>
     comparingCase(`${kind} ${part}`, inNoTable({ kind, part }), async () => ({
       expected: sortedLists(file[kind][part]),
-      actual: sortedLists(partsOf(await answerOf(kind))[part]),
+      actual: sortedLists(partsOf(await answerOf(kind), kind)[part]),
     }));
   const parts = ['shape', 'node', 'systemContainers', 'pods'] as const;
   const cases = (['summary', 'onlyCpuAndMemory'] as const).flatMap((kind) => parts.map((part) => caseOf(kind, part)));
@@ -112,7 +205,7 @@ function isInState({ engine }: RecordedAgent, { name, state }: DescribedPod): bo
 
 /** Samples until the slow figures are there: rates after two samples, disks after the background measured them. */
 async function measure(agent: RecordedAgent, { summary }: StatsSummaryFile): Promise<RecordedAgent> {
-  const { world, engine, folder } = agent;
+  const { folder } = agent;
   // The recorded agent and its runtime were in the root cgroup.
   const roots = { kubelet: 'self', runtime: '77' } as const;
   for (const [name, process] of Object.entries(roots)) {
@@ -120,40 +213,46 @@ async function measure(agent: RecordedAgent, { summary }: StatsSummaryFile): Pro
     await writeAt(join(folder, 'measured/proc', process, 'cgroup'), '4:memory:/\n3:cpuacct:/\n');
   }
   const volumes = Object.values(summary.pods).flatMap((pod) => Object.keys(pod.volumes)).length;
+  await untilMeasured(agent, volumes);
+  return agent;
+}
+
+async function untilMeasured({ world, engine }: RecordedAgent, volumes: number): Promise<void> {
   await world.until(async () => {
     await reportUsage(world);
     const { node, pods } = await engine.kubelet.summary({ maxAgeMs: 0, cpuAndMemoryOnly: false });
     const hasRates = node.cpu?.usageNanoCores !== undefined;
     return hasRates && pods.flatMap(({ volume = [] }) => volume).length >= volumes;
   });
-  return agent;
 }
 
 async function summaryOf({ ports }: RecordedAgent, query: string): Promise<object> {
-  const answer: unknown = await (await fetch(`http://127.0.0.1:${ports.readonly}/stats/summary${query}`)).json();
-  return answer as object;
+  return (await askPlain(ports.readonly, `/stats/summary${query}`)) as object;
 }
 
-/** The answer in the form in which it was recorded. */
-function partsOf(answer: object): RecordedSummary {
+/** The answer in the form in which it was recorded, without pressure: a kubelet 1.32 has none. */
+function partsOf(answer: object, kind: keyof typeof kinds): RecordedSummary {
+  const shapeBefore136 = (part: object): string[] => shapeOf(part).filter((line) => !isNewIn136(line, kind));
+  const shapesByName = (parts: readonly Part[]): Record<string, string[]> =>
+    Object.fromEntries(parts.map((part) => [part.name ?? '', shapeBefore136(part)]));
   const { node, pods } = answer as {
     node: { systemContainers?: Part[] };
     pods: ({ podRef: { namespace: string; name: string }; containers: Part[]; volume?: Part[] } & Part)[];
   };
   const ofPods = pods.map(({ containers, volume = [], ...pod }): [string, RecordedPod] => [
     `${pod.podRef.namespace}/${pod.podRef.name}`,
-    { pod: shapeOf(pod), containers: shapesByName(containers), volumes: shapesByName(volume) },
+    { pod: shapeBefore136(pod), containers: shapesByName(containers), volumes: shapesByName(volume) },
   ]);
   return {
-    shape: shapeOf(answer),
-    node: shapeOf(node),
+    shape: shapeBefore136(answer),
+    node: shapeBefore136(node),
     systemContainers: shapesByName(node.systemContainers ?? []),
     pods: Object.fromEntries(ofPods),
   };
 }
 
-const shapesByName = (parts: readonly Part[]): Record<string, string[]> =>
-  Object.fromEntries(parts.map((part) => [part.name ?? '', shapeOf(part)]));
+const isNewIn136 = (line: string, kind: keyof typeof kinds): boolean =>
+  /(?:^|\.)(?:psi|io)[.:]/.test(line) || (kind === 'onlyCpuAndMemory' && /(?:^|\.)swap[.:]/.test(line));
 
 /** Lists of strings in one order, because the recording sorts by another rule. */
 function sortedLists(value: unknown): unknown {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as askHTTPS } from 'node:https';
+import { isDeepStrictEqual } from 'node:util';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { status as grpcStatus } from '@grpc/grpc-js';
@@ -12,6 +13,7 @@ import type { RecordedAgent } from './recorded-agent.ts';
 import { writeLogs } from './recorded-pods.ts';
 import { type Frame, frameOf, RecordedRuntime } from './recorded-runtime.ts';
 import type { ServerFile } from './server-file.ts';
+import { openSpdyRuntime } from './spdy-runtime.ts';
 
 /** A stream through the kubelet, or a plain request, and what the client got of the runtime. */
 interface StreamCase {
@@ -27,6 +29,9 @@ interface StreamCase {
   sent?: string[];
   frames?: Frame[];
   close?: number;
+  /** In place of frames of a long output. */
+  bytesByChannel?: Record<string, number>;
+  stillOpenAfterSeconds?: number;
 }
 
 const manifest = `apiVersion: v1
@@ -38,12 +43,21 @@ spec:
   - {name: b, image: "registry.example/present:1", tty: true, stdin: true}
 `;
 
+const doneManifest = `apiVersion: v1
+kind: Pod
+metadata: {name: done, namespace: default}
+spec: {restartPolicy: Never, containers: [{name: d, image: "registry.example/present:1", command: [/fake, "exit:0:1"]}]}
+`;
+
 /** Streams of a containerd through the kubelet. The runtime answers as it was recorded: the kubelet passes it on. */
 export const streamsFile: ServerFile = {
   holds: (content) => 'cases' in content && Array.isArray(content.cases) && content.cases.some(hasFrames),
   replay: (content) => {
     const { cases } = content as { cases: StreamCase[] };
-    const rig = openRig({ flags: recordedFlags, manifests: { 'web.yaml': manifest } });
+    const rig = openRig(
+      { flags: recordedFlags, manifests: { 'web.yaml': manifest, 'done.yaml': doneManifest } },
+      { isReady: ({ engine }) => engine.isReady('web-edge1') && engine.phase('done-edge1') === 'Succeeded' },
+    );
     return {
       cases: cases.map((one) =>
         comparingCase(one.name, inNoTable(one), async () => ({
@@ -61,12 +75,16 @@ const hasFrames = (one: unknown): boolean => typeof one === 'object' && one !== 
 /** The part of a case that the client gets. */
 function answerOf(one: StreamCase): unknown {
   const asked = new Set(['name', 'url', 'offered', 'upgraded', 'bytes']);
-  return Object.fromEntries(Object.entries(one).filter(([key]) => !asked.has(key)));
+  const shown = Object.fromEntries(Object.entries(one).filter(([key]) => !asked.has(key)));
+  return one.frames === undefined ? shown : { ...shown, frames: joined(one.frames) };
 }
 
 async function replay(one: StreamCase, started: () => Promise<RecordedAgent>): Promise<unknown> {
   const agent = await started();
   if (one.url === undefined) return one.headers === undefined ? runCommand(one, agent) : readLogs(agent);
+  const isTranslated = one.offered?.includes('v5.channel.k8s.io') === true;
+  // A runtime that lacks it refused it to a kubelet 1.32.
+  if (isTranslated && one.status !== 403) return translated(one, agent);
   const runtime = await RecordedRuntime.open(one);
   agent.world.runtime.scriptStreams(() => runtime.url);
   try {
@@ -76,10 +94,30 @@ async function replay(one: StreamCase, started: () => Promise<RecordedAgent>): P
   }
 }
 
-async function webSocket({ url = '', offered, sent = [] }: StreamCase, { ports }: RecordedAgent): Promise<unknown> {
+/** A WebSocket that the agent answers itself. */
+async function translated(one: StreamCase, agent: RecordedAgent): Promise<unknown> {
+  const { url = '', sent = [], frames = [], bytesByChannel = {} } = one;
+  const runtime = await openSpdyRuntime({ url, sent, frames, bytesByChannel });
+  agent.world.runtime.scriptStreams(() => `http://127.0.0.1:${runtime.port}/stream/token`);
+  try {
+    return await webSocket(one, agent);
+  } finally {
+    await runtime.close();
+  }
+}
+
+async function webSocket(one: StreamCase, { ports }: RecordedAgent): Promise<unknown> {
+  const { url = '', offered, sent = [], stillOpenAfterSeconds, bytesByChannel } = one;
   const client = new WebSocket(`wss://127.0.0.1:${ports.secure}${url}`, offered ?? [], { rejectUnauthorized: false });
   const frames: Frame[] = [];
-  client.on('message', (data: Buffer, isBinary) => frames.push(frameOf(data, isBinary)));
+  const open = new Promise<object>((resolve) => {
+    client.on('message', (data: Buffer, isBinary) => {
+      addFrame(frames, frameOf(data, isBinary));
+      if (stillOpenAfterSeconds !== undefined && isDeepStrictEqual(frames, one.frames)) {
+        resolve({ negotiated: client.protocol, sent, frames, stillOpenAfterSeconds });
+      }
+    });
+  });
   const refused = new Promise<{ status: number; body: string }>((resolve) => {
     client.once('unexpected-response', (_request, response: IncomingMessage) => {
       void text(response).then((body) => {
@@ -94,10 +132,33 @@ async function webSocket({ url = '', offered, sent = [] }: StreamCase, { ports }
   const closed = once(client, 'close').then(([close]) => ({
     negotiated: client.protocol,
     sent,
-    frames,
+    ...(bytesByChannel ? { bytesByChannel: lengthsOf(frames) } : { frames }),
     close: Number(close),
   }));
-  return Promise.race([refused, closed]);
+  try {
+    return await Promise.race([refused, closed, open]);
+  } finally {
+    client.terminate();
+  }
+}
+
+function joined(frames: readonly Frame[]): Frame[] {
+  const all: Frame[] = [];
+  for (const frame of frames) addFrame(all, { ...frame });
+  return all;
+}
+
+/** Frames of one channel that follow each other are one, except for an empty first one. */
+function addFrame(frames: Frame[], frame: Frame): void {
+  const last = frames.at(-1);
+  if (last?.channel !== frame.channel || last.text === '') frames.push(frame);
+  else last.text += frame.text;
+}
+
+function lengthsOf(frames: readonly Frame[]): Record<string, number> {
+  const lengths: Record<string, number> = {};
+  for (const { channel, text } of frames) lengths[channel] = (lengths[channel] ?? 0) + text.length;
+  return lengths;
 }
 
 async function spdy({ url = '', offered, headers }: StreamCase, { ports }: RecordedAgent): Promise<unknown> {

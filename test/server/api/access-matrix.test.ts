@@ -38,6 +38,7 @@ function forbiddenTo(user: string, method: string, path: string): string {
   const parts: Record<string, string> = {
     ...{ metrics: 'metrics', stats: 'stats', logs: 'log', checkpoint: 'checkpoint' },
     ...{ healthz: 'healthz proxy', pods: 'pods proxy', runningpods: 'pods proxy', configz: 'configz proxy' },
+    ...{ statusz: 'statusz', flagz: 'configz' },
   };
   const asked = `verb=${verbs[method] ?? ''}, resource=nodes, subresource(s)=[${parts[first] ?? 'proxy'}]`;
   return `403 Forbidden (user=${user}, ${asked})`;

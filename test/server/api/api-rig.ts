@@ -27,6 +27,7 @@ export const handlerOptions: HandlerOptions = {
   streamingConnectionIdleTimeout: 0,
   rootDir: '/root-dir',
   splitStreams: false,
+  translatesWebSockets: true,
   checkpoints: true,
   logQueries: false,
   runtimeRequestTimeout: 120_000,
@@ -86,6 +87,7 @@ export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
     parts: (path: string) => Promise.resolve(inParts(`# metrics of ${path}\n`)),
     binaryParts: (path: string) => Promise.resolve(inParts(`binary metrics of ${path}`)),
     health: new HealthSLIs(),
+    http: new HTTPCounts(systemClock),
   };
   return {
     engine: engineWith([web]),
@@ -94,6 +96,13 @@ export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
     clock: systemClock,
     options: handlerOptions,
     configuration: defaultConfiguration,
+    pages: {
+      version: 'v1.36.3',
+      startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+      flags: { v: '2', address: '0.0.0.0' },
+      hasStatusz: true,
+      hasFlagz: true,
+    },
     systemLogs: '/nowhere',
     setVerbosity: () => undefined,
   };
@@ -111,6 +120,7 @@ interface RigOptions {
   clock?: MountDeps['clock'];
   metrics?: MountDeps['metrics'];
   configuration?: MountDeps['configuration'];
+  pages?: MountDeps['pages'];
 }
 
 /** A read-only server for one test, and its counts. */

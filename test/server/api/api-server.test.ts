@@ -44,7 +44,7 @@ test('every kind of credentials gets the status of the kubelet', async () => {
     notAllowed: '403 Forbidden (user=carol, verb=create, resource=nodes, subresource(s)=[proxy])\n',
     notAllowedToken: '403 Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
     unknown: '404 404 page not found\n',
-    moved: '301 <a href="/runningpods/">Moved Permanently</a>.\n\n',
+    moved: '307 <a href="/runningpods/">Temporary Redirect</a>.\n\n',
   });
 });
 
@@ -72,7 +72,7 @@ test('metrics need their own right, and come in the format of Prometheus', async
     '403 Forbidden (user=carol, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
   ]);
   const head = await rig.ask('GET /metrics', { client });
-  expect(head).toContain('content-type: text/plain; version=0.0.4; charset=utf-8; escaping=values\r\n');
+  expect(head).toContain('content-type: text/plain; version=0.0.4; charset=utf-8; escaping=underscores\r\n');
   expect(head).toMatch(/\r\nprocess-start-time-unix: \d{10}\r\n/);
 });
 
@@ -151,7 +151,7 @@ test('an encoded path reaches no handler past the check of its plain form', asyn
   const client = await rig.authority.issue('carol');
   const paths = ['/healthz', '/%70ods', '/healthz/%2e%2e/pods', '/healthz%2f..%2fpods', '/./pods', '/healthz/../pods'];
   const answers = await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })));
-  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '403', '404', '404', '301', '301']);
+  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '403', '404', '404', '307', '307']);
 });
 
 test('roots of services are found with and without a slash, and others only with one', async () => {
@@ -160,7 +160,7 @@ test('roots of services are found with and without a slash, and others only with
   const roots = ['/run', '/exec', '/attach', '/portForward', '/containerLogs', '/checkpoint', '/runningpods', '/logs'];
   const answers = async (asked: { client?: Certificate }): Promise<string[]> =>
     Promise.all(roots.map((path) => rig.short(`POST ${path}`, asked)));
-  const moved = ['301 ', '301 ', '301 '];
+  const moved = ['307 ', '307 ', '307 '];
   expect(await answers({})).toEqual([...Array<string>(5).fill('401 Unauthorized'), ...moved]);
   expect(await answers({ client })).toEqual([...Array<string>(5).fill('404 404: Page Not Found'), ...moved]);
   expect(await rig.ask('POST /checkpoint?timeout=1')).toContain('\r\nlocation: /checkpoint/?timeout=1\r\n');

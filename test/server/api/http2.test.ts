@@ -41,7 +41,7 @@ test('HTTP/2 gets the answers of HTTP/1.1, many over one connection', async () =
   expect(answers).toEqual([
     '200 ok',
     '404 404 page not found\n',
-    '301 <a href="/runningpods/">Moved Permanently</a>.\n\n',
+    '307 <a href="/runningpods/">Temporary Redirect</a>.\n\n',
     '200 # metrics of /metrics/probes\n',
     '500 rpc error: code = Unknown desc = scripted',
   ]);

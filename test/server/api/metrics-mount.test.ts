@@ -6,20 +6,20 @@ import { ApiRig, apiDeps } from './api-rig.ts';
 const binary = 'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited';
 
 test.each([
-  [undefined, false, 'values'],
-  ['', false, 'values'],
-  [binary, true, 'values'],
+  [undefined, false, 'underscores'],
+  ['', false, 'underscores'],
+  [binary, true, 'underscores'],
   [`${binary}; escaping=allow-utf-8`, true, 'allow-utf-8'],
-  [`${binary}; escaping=unheard-of`, true, 'values'],
-  [binary.replace('=io.prometheus.client.MetricFamily', '="io.prometheus.client.MetricFamily"'), true, 'values'],
-  [binary.replace('delimited', 'text'), false, 'values'],
-  [binary.replace('MetricFamily', 'Metric'), false, 'values'],
-  [`${binary};q=0.4, text/plain;version=0.0.4;q=0.6`, false, 'values'],
-  [`text/plain;version=0.0.4;escaping=dots;q=0.5,*/*;q=0.2,${binary};q=0.6`, true, 'values'],
-  [`application/openmetrics-text;version=1.0.0,${binary};q=0.5,text/plain;q=0.3`, true, 'values'],
-  [`text/plain;version=1.0.0,${binary};q=0.1`, true, 'values'],
-  [`text/plain, ${binary}`, false, 'values'],
-  ['application/json;q=x,,;;=,', false, 'values'],
+  [`${binary}; escaping=unheard-of`, true, 'underscores'],
+  [binary.replace('=io.prometheus.client.MetricFamily', '="io.prometheus.client.MetricFamily"'), true, 'underscores'],
+  [binary.replace('delimited', 'text'), false, 'underscores'],
+  [binary.replace('MetricFamily', 'Metric'), false, 'underscores'],
+  [`${binary};q=0.4, text/plain;version=0.0.4;q=0.6`, false, 'underscores'],
+  [`text/plain;version=0.0.4;escaping=dots;q=0.5,*/*;q=0.2,${binary};q=0.6`, true, 'underscores'],
+  [`application/openmetrics-text;version=1.0.0,${binary};q=0.5,text/plain;q=0.3`, true, 'underscores'],
+  [`text/plain;version=1.0.0,${binary};q=0.1`, true, 'underscores'],
+  [`text/plain, ${binary}`, false, 'underscores'],
+  ['application/json;q=x,,;;=,', false, 'underscores'],
 ])('a client that accepts %s gets binary metrics: %s, with names escaped by %s', (accept, isBinary, escaping) => {
   expect(chosenFormat(accept)).toEqual({ isBinary, escaping });
 });

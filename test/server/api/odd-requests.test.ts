@@ -59,11 +59,11 @@ test.each([
 
 const redirect = (location: string, body: string): string =>
   [
-    `HTTP/1.1 301 Moved Permanently\r\nlocation: ${location}\r\ncontent-type: text/html; charset=utf-8\r\n`,
+    `HTTP/1.1 307 Temporary Redirect\r\nlocation: ${location}\r\ncontent-type: text/html; charset=utf-8\r\n`,
     `content-length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   ].join('');
 const movedTo = (location: string, shown = location): string =>
-  redirect(location, `<a href="${shown}">Moved Permanently</a>.\n\n`);
+  redirect(location, `<a href="${shown}">Temporary Redirect</a>.\n\n`);
 
 test.each([
   ["//pods?a='b", movedTo("/pods?a='b", '/pods?a=&#39;b')],

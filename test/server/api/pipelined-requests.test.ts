@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
-import type { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
 import { ApiRig, inParts, openReadOnly } from './api-rig.ts';
 
@@ -23,7 +24,7 @@ async function slowPages(): Promise<{ rig: ApiRig; steps: string[] }> {
     steps.push(`end ${path}`);
     return inParts(`page ${path}\n`);
   };
-  const metrics = { parts, binaryParts: parts, health: new HealthSLIs() };
+  const metrics = { parts, binaryParts: parts, health: new HealthSLIs(), http: new HTTPCounts(systemClock) };
   return { rig: await ApiRig.open({ metrics, tokens: new TokenUsers(parseTokens('good,anna,1', 't.csv')) }), steps };
 }
 

@@ -36,7 +36,7 @@ async function containerOf(runtime: FakeRuntime, podSandboxId: string, name: str
 }
 
 const listed = (name: string, namespace: string, containers: object[] | null): object => ({
-  metadata: { creationTimestamp: null, name, namespace, uid: `uid-${name}` },
+  metadata: { name, namespace, uid: `uid-${name}` },
   spec: { containers },
   status: {},
 });

@@ -84,7 +84,7 @@ test(
       const [answer] = (await once(sent, 'response')) as [IncomingMessage];
       await finished(answer.resume());
       const status = answer.statusCode ?? 0;
-      if (token !== 'good') expect([301, 400, 401, 404]).toContain(status);
+      if (token !== 'good') expect([307, 400, 401, 404]).toContain(status);
       expect(status).toBeLessThan(600);
     };
     await fc.assert(

@@ -9,6 +9,8 @@ import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { patienceMs, sendParts } from '../../../src/server/api/send-parts.ts';
 import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
+import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ApiRig, inParts } from './api-rig.ts';
 
@@ -51,7 +53,10 @@ async function pages(): Promise<Pages> {
   };
   const of = (path: string): Promise<Generator<Buffer, void>> => Promise.resolve(page(path));
   const clock = new FakeClock();
-  const rig = await ApiRig.open({ clock, metrics: { parts: of, binaryParts: of, health: new HealthSLIs() } });
+  const rig = await ApiRig.open({
+    clock,
+    metrics: { parts: of, binaryParts: of, health: new HealthSLIs(), http: new HTTPCounts(systemClock) },
+  });
   return { rig, clock, taken: () => taken, ended };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
-import type { CPUStats, PodStats, Summary } from '../../../src/engine/stats/summary.ts';
+import type { ContainerStats, CPUStats, PodStats, Summary } from '../../../src/engine/stats/summary.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { summaryParts } from '../../../src/server/api/stats-summary.ts';
 import { ApiRig, engineWith } from './api-rig.ts';
@@ -11,6 +11,11 @@ const swap = { time, swapUsageBytes: 3 };
 /** As the kubelet writes it. */
 const cut = '2024-01-02T03:04:05Z';
 const cutCPU = { ...cpu, time: cut };
+const noData = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
+/** Of a machine whose kernel reports no pressure. */
+const psi = { full: noData, some: noData };
+const idleCPU = { ...cutCPU, psi };
+const idleIO = { time: cut, psi };
 
 const pod = (name: string, containers: PodStats['containers']): PodStats => ({
   podRef: { name, namespace: 'default', uid: `uid-${name}` },
@@ -51,25 +56,52 @@ test('pods without a running container are left out, and times are in whole seco
   const expected = {
     node: {
       nodeName: 'edge1',
-      systemContainers: [{ name: 'pods', startTime: cut, cpu: cutCPU, swap: cutSwap }],
+      systemContainers: [{ name: 'pods', startTime: cut, cpu: idleCPU, swap: cutSwap, io: idleIO }],
       startTime: cut,
       swap: cutSwap,
     },
-    pods: [{ ...pod('web', [{ name: 'a', startTime: cut, cpu: cutCPU, swap: cutSwap }]), startTime: cut, cpu: cutCPU }],
+    pods: [
+      {
+        ...pod('web', [{ name: 'a', startTime: cut, cpu: cutCPU, swap: cutSwap, io: { time: cut } } as ContainerStats]),
+        startTime: cut,
+        cpu: idleCPU,
+        io: idleIO,
+      },
+    ],
   };
   expect(body).toBe(JSON.stringify(expected, undefined, 1));
 });
 
-test('a shared sample with further figures is cut to CPU and memory', async () => {
+test('pressure that the kernel reports is shown, of a container too', async () => {
+  const some = { total: 7, avg10: 1, avg60: 2, avg300: 3 };
+  const measured = { time, psi: { some, full: some } };
+  const container = { name: 'a', startTime: time, cpu: { ...cpu, psi: measured.psi }, io: measured };
+  const { body } = await asked('', { ...summary, pods: [{ ...pod('web', [container]), ...container }] });
+  const { cpu: cpuOfPod, io, containers } = (JSON.parse(body) as Summary).pods[0] ?? {};
+  const shown = { cpu: { ...cutCPU, psi: measured.psi }, io: { ...measured, time: cut } };
+  expect({ cpu: cpuOfPod, io, containers }).toEqual({
+    ...shown,
+    containers: [{ name: 'a', startTime: cut, ...shown }],
+  });
+});
+
+test('a shared sample with further figures is cut to CPU, memory, swap and disks', async () => {
   const { body } = await asked('?only_cpu_and_memory=true', summary);
+  const cutSwap = { ...swap, time: cut };
   expect(JSON.parse(body)).toEqual({
-    node: { nodeName: 'edge1', systemContainers: [{ name: 'pods', startTime: cut, cpu: cutCPU }], startTime: cut },
+    node: {
+      nodeName: 'edge1',
+      systemContainers: [{ name: 'pods', startTime: cut, cpu: idleCPU, swap: cutSwap, io: idleIO }],
+      startTime: cut,
+      swap: cutSwap,
+    },
     pods: [
       {
         podRef: { name: 'web', namespace: 'default', uid: 'uid-web' },
         startTime: cut,
-        cpu: cutCPU,
-        containers: [{ name: 'a', startTime: cut, cpu: cutCPU }],
+        cpu: idleCPU,
+        io: idleIO,
+        containers: [{ name: 'a', startTime: cut, cpu: cutCPU, swap: cutSwap, io: { time: cut } }],
       },
     ],
   });
@@ -105,8 +137,10 @@ test('a summary that fails in its middle is cut there, and the failure itself is
 test.each([0, 1, 300])('a summary of %i pods is one JSON text, of parts with at most 128 KiB', (count) => {
   const pods = Array.from({ length: count }, (_, at) => pod(`web-${at}`, [{ name: 'größe', startTime: time, cpu }]));
   const parts = [...summaryParts({ ...summary, pods }, false)].map((part) => Buffer.from(part));
-  const text = JSON.stringify({ ...summary, pods }, undefined, 1).replaceAll(time, cut);
-  expect(Buffer.concat(parts).toString()).toBe(text);
+  const { pods: shown } = JSON.parse(Buffer.concat(parts).toString()) as Summary;
+  expect(shown.map(({ podRef, containers }) => [podRef.name, containers[0]?.name])).toEqual(
+    pods.map(({ podRef }) => [podRef.name, 'größe']),
+  );
   expect(parts.map(({ length }) => length <= 128 * 1024)).toEqual(parts.map(() => true));
 });
 
