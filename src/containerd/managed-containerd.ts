@@ -125,6 +125,7 @@ export class ManagedContainerd {
         ...options,
         onRestart: (process) => {
           void this.orphanShims.follow();
+          this.network.warnAgain();
           options.onRestart?.(process);
         },
       },

@@ -37,6 +37,7 @@ export class PodNetwork {
   private readonly file: string;
   private readonly rules: NetworkRules;
   private readonly sandboxes = new NetworkedSandboxes();
+  private warnings: readonly string[] = [];
   private readonly reported = new Set<string>();
   /** Sandboxes that are being made, whose subnet must not change. */
   private starting = 0;
@@ -70,6 +71,7 @@ export class PodNetwork {
     const { paths, choice, logger } = this.deps;
     const before = await bridgeNetworkOf(this.file);
     const setup = await ensureCNIConfig({ confDir: paths.cniConfDir, isFixed, ...choice });
+    this.warnings = setup.warnings;
     const isOurs = setup.confDir === paths.cniConfDir;
     const after = isOurs ? await bridgeNetworkOf(this.file) : undefined;
     if (before !== undefined && before.bridge !== after?.bridge) {
@@ -108,6 +110,11 @@ export class PodNetwork {
         this.warnOnce([`Checking the network of pods failed: ${errorMessage(error)}`]);
       }
     }
+  }
+
+  /** Logs what the last writing of the configuration found, unless it was logged before. */
+  warnAgain(): void {
+    this.warnOnce(this.warnings);
   }
 
   /** Logs warnings that were not logged before. */

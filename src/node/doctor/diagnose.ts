@@ -9,6 +9,7 @@ import { generateFindings } from './checks/all-checks.ts';
 import type { Facts, Trouble } from './checks/facts.ts';
 import type { Finding, Fact } from './checks/finding.ts';
 import { imageFolder, readClock, readDisk, readMemory, readPath } from './read-host-facts.ts';
+import { readCollision } from './read-collision.ts';
 import { readNetwork, readRegistry } from './read-network-facts.ts';
 import { type Port, readAgents, readPort } from './read-process-facts.ts';
 import { readRunningPods, readRuntime } from './read-runtime-facts.ts';
@@ -36,38 +37,43 @@ export async function diagnose(examined: Examined): Promise<Finding[]> {
 async function readFacts({ options, configurationError, registry }: Examined): Promise<Facts> {
   const { rootDir, podLogsDir, manifestPaths } = options;
   const runtime = readFact('the runtime', () => readRuntime(options), runtimeMs);
-  const [rights, kernel, cgroups, network, memory, clock, agents, disks, paths, ports, asked] = await Promise.all([
-    readFact('capabilities', readRights),
-    readFact('the kernel', readKernel),
-    readFact('cgroups', readCgroups),
-    readFact('the network', () => readNetwork(options.resolvConf)),
-    readFact('the memory', () => readMemory(rootDir)),
-    readFact('the clock', () => readClock(rootDir)),
-    readFact(
-      'other agents',
-      async () => {
-        const [found, runningPods] = await Promise.all([readAgents(rootDir), readRunningPods(rootDir, await runtime)]);
-        return { ...found, ...(runningPods !== undefined && { runningPods }) };
-      },
-      runtimeMs,
-    ),
-    Promise.all([
-      readFact(`the disk of ${rootDir}`, () => readDisk('root-dir', rootDir)),
+  const [rights, kernel, cgroups, network, collision, memory, clock, agents, disks, paths, ports, asked] =
+    await Promise.all([
+      readFact('capabilities', readRights),
+      readFact('the kernel', readKernel),
+      readFact('cgroups', readCgroups),
+      readFact('the network', () => readNetwork(options.resolvConf)),
+      readFact('the routes', () => readCollision(rootDir)),
+      readFact('the memory', () => readMemory(rootDir)),
+      readFact('the clock', () => readClock(rootDir)),
       readFact(
-        'the disk of images',
-        async () => readDisk('images', await imageFolder(rootDir, await runtime)),
+        'other agents',
+        async () => {
+          const [found, runningPods] = await Promise.all([
+            readAgents(rootDir),
+            readRunningPods(rootDir, await runtime),
+          ]);
+          return { ...found, ...(runningPods !== undefined && { runningPods }) };
+        },
         runtimeMs,
       ),
-      readFact(`the disk of ${podLogsDir}`, () => readDisk('logs', podLogsDir)),
-    ]),
-    Promise.all([
-      readFact(rootDir, () => readPath('root-dir', rootDir)),
-      readFact('the control socket', () => readPath('control socket', rootSocketPath(rootDir))),
-      ...manifestPaths.map((path) => readFact(path, () => readPath('manifests', path))),
-    ]),
-    Promise.all(portsOf(options).map((port) => readFact(`port ${port.port}`, () => readPort(port)))),
-    registry === undefined ? undefined : readFact('the registry', () => readRegistry(registry)),
-  ]);
+      Promise.all([
+        readFact(`the disk of ${rootDir}`, () => readDisk('root-dir', rootDir)),
+        readFact(
+          'the disk of images',
+          async () => readDisk('images', await imageFolder(rootDir, await runtime)),
+          runtimeMs,
+        ),
+        readFact(`the disk of ${podLogsDir}`, () => readDisk('logs', podLogsDir)),
+      ]),
+      Promise.all([
+        readFact(rootDir, () => readPath('root-dir', rootDir)),
+        readFact('the control socket', () => readPath('control socket', rootSocketPath(rootDir))),
+        ...manifestPaths.map((path) => readFact(path, () => readPath('manifests', path))),
+      ]),
+      Promise.all(portsOf(options).map((port) => readFact(`port ${port.port}`, () => readPort(port)))),
+      registry === undefined ? undefined : readFact('the registry', () => readRegistry(registry)),
+    ]);
   return {
     settings: {
       rootDir,
@@ -80,7 +86,20 @@ async function readFacts({ options, configurationError, registry }: Examined): P
       ...(configurationError && { error: configurationError }),
       warnings: options.warnings.map((one) => problemText(one, systemClock.now())),
     },
-    ...{ rights, kernel, cgroups, network, memory, clock, agents, disks, paths, ports, runtime: await runtime },
+    ...{
+      rights,
+      kernel,
+      cgroups,
+      network,
+      collision,
+      memory,
+      clock,
+      agents,
+      disks,
+      paths,
+      ports,
+      runtime: await runtime,
+    },
     ...(asked && { registry: asked }),
   };
 }

@@ -365,6 +365,13 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     ],
   ],
   [
+    "a route that overlaps the pods' subnet",
+    { collision: { value: { sentence: 'The route overlaps' } } },
+    [
+      'subnet warning: The route overlaps -> kubelet-ts down --all, and start kubelet-ts again, perhaps with --pod-cidr SUBNET',
+    ],
+  ],
+  [
     'no iptables',
     {
       network: {

@@ -76,6 +76,7 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
         installHint: 'Install it with: apt-get install containernetworking-plugins',
       },
     },
+    collision: { value: {} },
     disks: [
       {
         value: {

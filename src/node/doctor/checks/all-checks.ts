@@ -2,6 +2,7 @@ import { checkAgents, checkClock, checkPaths, checkPorts } from './check-host.ts
 import { checkCNI, checkDNS, checkFirewall, checkRegistry } from './check-network.ts';
 import { checkPackets } from './check-packets.ts';
 import { checkDisks, checkMemory, checkSwap } from './check-resources.ts';
+import { checkSubnet } from './check-subnet.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { checkCgroups, checkConfiguration, checkKernel, checkRights } from './check-system.ts';
 import type { Facts } from './facts.ts';
@@ -17,6 +18,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   cni: checkCNI,
   firewall: checkFirewall,
   packets: checkPackets,
+  subnet: checkSubnet,
   dns: checkDNS,
   disk: checkDisks,
   memory: checkMemory,

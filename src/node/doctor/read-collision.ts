@@ -1,0 +1,20 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { confFileName, describeCollision } from '../../containerd/cni-config.ts';
+import { collidingRoute, parseRoutes, parseSubnet } from '../../containerd/cni-subnet.ts';
+import { managedPaths } from '../../containerd/managed-paths.ts';
+import { bridgeNetworkOf } from '../../containerd/subnet-claims.ts';
+import type { Facts } from './checks/facts.ts';
+import type { Fact } from './checks/finding.ts';
+
+type Collision = Facts['collision'] extends Fact<infer T> ? T : never;
+
+/** Finds a route of this machine that overlaps the subnet of our bridge. */
+export async function readCollision(rootDir: string): Promise<Collision> {
+  const network = await bridgeNetworkOf(join(managedPaths(rootDir).cniConfDir, confFileName));
+  if (network === undefined) return {};
+  const { bridge, subnets } = network;
+  const [subnet = ''] = subnets;
+  const route = collidingRoute(parseSubnet(subnet), bridge, parseRoutes(await readFile('/proc/net/route', 'utf8')));
+  return route === undefined ? {} : { sentence: describeCollision(subnet, bridge, route) };
+}
