@@ -103,8 +103,8 @@ export class PodRevisions {
   }
 
   /**
-   * Records which revisions are Ready, and starts or rolls back those whose time has come. Called periodically. Returns true if a
-   * revision waits for a time or a lock.
+   * Records which revisions are Ready, and starts or rolls back those whose time has come. Called periodically.
+   * Returns true if a revision waits for a time or a lock.
    */
   review(): boolean {
     const records = this.deps.records.all();
