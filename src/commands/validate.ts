@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
@@ -28,6 +29,7 @@ import { isURL } from '../node/options/url-for-path.ts';
 import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
 import { undeclaredObjects } from './validate/undeclared-objects.ts';
+import { unreachableServers } from './validate/unreachable-servers.ts';
 import { unknownHandlers } from './validate/unknown-handlers.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
@@ -90,14 +92,14 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const node = { name: nodeName, labels: nodeLabels(nodeName, process.arch, options.nodeLabels) };
   const isRead = (path: string): boolean => !files.problems.some(({ origin }) => origin === resolve(path));
   const empty = await emptyFolders(manifests.filter((path) => path !== '-' && !isURL(path) && isRead(path)));
-  const handlers = (await usesManaged(options)) ? unknownHandlers(update) : [];
+  const ofMachine = await problemsOfMachine(update, options);
   const found = [
     ...empty,
     ...options.warnings,
     ...update.problems,
     ...undeclaredObjects(update, node),
     ...absent,
-    ...handlers,
+    ...ofMachine,
   ];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
@@ -114,9 +116,11 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   }
 }
 
-/** True if this machine's agent runs or ran a managed containerd, as far as this user can see. */
-async function usesManaged({ rootDir, containerRuntimeEndpoint }: NodeOptions): Promise<boolean> {
-  return containerRuntimeEndpoint === '' && (await hasManagedContainerd(rootDir).catch(() => false));
+/** Warnings that only concern this machine. None if no agent with a managed containerd ran here that we can see. */
+async function problemsOfMachine(update: SourceUpdate, options: NodeOptions): Promise<ManifestProblem[]> {
+  const { rootDir, resolvConf, containerRuntimeEndpoint } = options;
+  const isNode = containerRuntimeEndpoint === '' && (await hasManagedContainerd(rootDir).catch(() => false));
+  return isNode ? [...unknownHandlers(update), ...(await unreachableServers(update.pods, resolvConf))] : [];
 }
 
 /** If a configuration names no manifests, only the configuration is checked. */
