@@ -49,6 +49,11 @@ function addTransferCommands(images: Command, deps: CommandDeps): void {
     .action(async (files: string[], flags: ImageFlags) => {
       await (await import('./images/load-images.ts')).loadImages(files, flags, deps);
     });
+  addRuntimeOptions(images.command('repair [images...]'))
+    .description('Check images for damage, and repair them')
+    .action(async (names: string[], flags: ImageFlags) => {
+      await (await import('./images/repair-images.ts')).repairImages(names, flags, deps);
+    });
   addRuntimeOptions(images.command('pull [images...]'))
     .description('Pull images into the container runtime')
     .option('-f, --filename <manifest>', 'pull the images of this file or folder, - for stdin; repeatable', collect)
@@ -83,6 +88,7 @@ Examples:
   docker save localhost/app:1 | kubelet-ts images load -
   kubelet-ts images tag localhost/app:1 localhost/app:2
   kubelet-ts images rm localhost/app:1        removes this name, or the image if it has no other name, unless a pod uses it
+  kubelet-ts images repair                    checks all images, such as after a power cut
   kubelet-ts images prune --dry-run           lists the images that nothing uses
 
 load and pull start the containerd of kubelet-ts if no container runtime runs. It keeps running.

@@ -29,8 +29,9 @@ Examples:
 
 async function repair({ rootDir, containerRuntimeEndpoint }: RepairFlags, deps: CommandDeps): Promise<void> {
   requireRoot('Only root can repair the store of containerd', 'Run it as root: sudo kubelet-ts repair-store');
-  const [{ repairStore, describeSetAside }, { abortOnSignal }] = await Promise.all([
+  const [{ repairStore }, { describeSetAside }, { abortOnSignal }] = await Promise.all([
     import('../node/repair-store.ts'),
+    import('../node/report-set-aside.ts'),
     import('./images/open-images.ts'),
   ]);
   const { store, stopped, imported, hasAgent } = await abortOnSignal((signal) =>

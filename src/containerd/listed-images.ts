@@ -17,3 +17,14 @@ export async function withListedImages<T>(endpoint: string, use: (isListed: IsLi
     channel.close();
   }
 }
+
+/** Returns the names of all images that the CRI at this endpoint lists. */
+export async function listImageNames(endpoint: string, signal: AbortSignal): Promise<string[]> {
+  const channel = openChannel(endpoint);
+  try {
+    const { images } = await grpcImageService(channel).listImages({}, { signal });
+    return images.flatMap(({ repoTags, repoDigests }) => (repoTags.length > 0 ? repoTags : repoDigests));
+  } finally {
+    channel.close();
+  }
+}

@@ -23,7 +23,7 @@ import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
 import { LinuxContainerdHost, type PlaceProcess } from './linux-containerd-host.ts';
-import { ManagedImages } from './managed-images.ts';
+import { ManagedImages, type ImagesRepair } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
 import { startChanges } from './outdated-start.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
@@ -32,7 +32,7 @@ import { PodNetwork } from './pod-network.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
 import { setAsideStore, type StoreSetAside } from './set-aside-store.ts';
-import { chooseSnapshotter } from './snapshotter.ts';
+import { chooseSnapshotter, nativeWarning } from './snapshotter.ts';
 import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.ts';
 import { type PodsToStop, stopShims } from './stop-shims.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
@@ -159,6 +159,7 @@ export class ManagedContainerd {
       throw error;
     });
     void this.orphanShims.follow();
+    if (!adopted) void this.restorePauseImage();
     this.keepHouse();
     const ofNetwork = await this.network.start(adopted);
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings: [...warnings, ...ofNetwork] };
@@ -269,6 +270,22 @@ export class ManagedContainerd {
     return this.images.importArchive(file, this.bounded(signal), input);
   }
 
+  /** Repairs these images, or all (`ManagedImages.repair`). */
+  repairImages(names: readonly string[], signal: AbortSignal): Promise<ImagesRepair> {
+    return this.images.repair(names, this.bounded(signal));
+  }
+
+  /** After a power cut, the pause program may be empty. Every pod needs it. Never rejects. */
+  private async restorePauseImage(): Promise<void> {
+    const signal = this.supervisor.released;
+    try {
+      const files = await this.images.restorePauseImage(signal);
+      if (files.length > 0) this.logger.warn({ files }, 'The unpacked pause image was damaged and is restored');
+    } catch (error) {
+      if (!signal.aborted) this.logger.warn({ err: errorMessage(error) }, 'Checking the unpacked pause image failed');
+    }
+  }
+
   /** Stops supervising. containerd and all containers keep running, and the next run adopts them. */
   release(): void {
     this.supervisor.release();
@@ -311,7 +328,8 @@ export class ManagedContainerd {
       registryConfigPath: `${registryHosts}:/etc/containerd/certs.d`,
     });
     await writeFileAtomic(configFile, config);
-    return { containerd, warnings: cni.warnings };
+    const slow = snapshotter === 'native' ? [nativeWarning(base)] : [];
+    return { containerd, warnings: [...cni.warnings, ...slow] };
   }
 
   private async changesOf(process: ProcessIdentity): Promise<readonly string[]> {

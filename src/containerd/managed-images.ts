@@ -1,15 +1,19 @@
 import { readFile, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
+import { errorMessage } from '../errors.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
+import { removeDamagedBlobs } from './damaged-blobs.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
 import { importListed } from './import-listed.ts';
 import type { ImportProgress } from './import-progress.ts';
-import { type IsListed, withListedImages } from './listed-images.ts';
+import { type IsListed, listImageNames, withListedImages } from './listed-images.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
-import { chooseSnapshotter } from './snapshotter.ts';
+import { restoreUnpackedImage } from './restore-image.ts';
+import { snapshotterIn } from './snapshotter.ts';
+import { mayBeDamage } from './start-problem.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
 export interface ManagedImagesDeps {
@@ -27,6 +31,15 @@ interface ImportStep {
   /** See `ImportOptions`. */
   input?: Readable | undefined;
   onProgress?: (progress: ImportProgress) => void;
+}
+
+/** What a repair of images found and did. */
+export interface ImagesRepair {
+  /** Digests of the blobs that were removed. An image that needs one is pulled or loaded again. */
+  readonly damagedBlobs: readonly string[];
+  readonly imported: ImportedFolder;
+  /** The unpacked files of each image that had to be written again. */
+  readonly restored: readonly { readonly name: string; readonly files: readonly string[] }[];
 }
 
 /** Milliseconds. If containerd restarts within this time, a step is repeated. */
@@ -48,7 +61,7 @@ export class ManagedImages {
     for (const name of await this.pauseImageNames()) {
       if (await step.isListed(name, step.signal)) continue;
       wasMissing = true;
-      await this.importPauseImage(name, step);
+      await this.despiteDamage(step.signal, () => this.importPauseImage(name, step));
     }
     return wasMissing;
   }
@@ -70,6 +83,53 @@ export class ManagedImages {
     await this.import(name, { ...step, input });
   }
 
+  /** Restores the unpacked pause image, if it is damaged. Resolves to the paths of the files that were. */
+  async restorePauseImage(signal: AbortSignal): Promise<string[]> {
+    return this.restore(pauseImageName, signal);
+  }
+
+  /**
+   * Removes damaged blobs, imports the archives in `<root-dir>/images` whose images are missing then, and restores the
+   * unpacked files of these images, or of all.
+   */
+  async repair(names: readonly string[], signal: AbortSignal): Promise<ImagesRepair> {
+    const { endpoint } = this.deps.paths;
+    const damagedBlobs = await this.removeDamagedBlobs(signal);
+    const imported = await this.importFolder(signal);
+    const wanted = names.length > 0 ? names : await listImageNames(endpoint, signal);
+    const restored: { name: string; files: readonly string[] }[] = [];
+    for (const name of wanted) restored.push({ name, files: await this.restore(name, signal) });
+    return { damagedBlobs, imported, restored };
+  }
+
+  private async restore(name: string, signal: AbortSignal, before?: number): Promise<string[]> {
+    const options = { root: this.deps.paths.root, signal, ...(before !== undefined && { before }) };
+    return restoreUnpackedImage(await this.store(), name, options);
+  }
+
+  /** Also imports the pause image again, which the CRI still lists after its blobs are gone. */
+  private async removeDamagedBlobs(signal: AbortSignal): Promise<string[]> {
+    const { endpoint, root } = this.deps.paths;
+    const removed = await removeDamagedBlobs(await this.store(), root, signal);
+    if (removed.length === 0) return [];
+    await withListedImages(endpoint, async (isListed) => {
+      for (const name of await this.pauseImageNames()) await this.importPauseImage(name, { isListed, signal });
+    });
+    return removed;
+  }
+
+  /** Repeats a step that failed on damaged blobs, once they are removed: containerd would not replace them. */
+  private async despiteDamage<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    try {
+      return await step();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!mayBeDamage(errorMessage(error))) throw error;
+      if ((await this.removeDamagedBlobs(signal)).length === 0) throw error;
+      return await step();
+    }
+  }
+
   /**
    * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
    * them. Does not repeat an import that has an `input`, which can be read only once.
@@ -77,12 +137,18 @@ export class ManagedImages {
   importArchive(file: string, signal: AbortSignal, input?: Readable): Promise<string[]> {
     return withListedImages(this.deps.paths.endpoint, (isListed) => {
       const step = (): Promise<string[]> => this.import(file, { isListed, signal, input });
-      return input === undefined ? this.despiteRestarts(signal, step) : step();
+      return input === undefined ? this.despiteRestarts(signal, () => this.despiteDamage(signal, step)) : step();
     });
   }
 
   private async import(file: string, step: ImportStep): Promise<string[]> {
-    return importListed(await this.store(), file, { ...step, clock: this.deps.clock });
+    const { clock } = this.deps;
+    const before = clock.now();
+    const names = await importListed(await this.store(), file, { ...step, clock });
+    // An image that cannot be checked, such as one with layers of an unknown compression, is imported all the same.
+    for (const name of names) await this.restore(name, step.signal, before).catch(() => undefined);
+    step.signal.throwIfAborted();
+    return names;
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
@@ -100,7 +166,9 @@ export class ManagedImages {
         store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
         isPresent: (name) => this.despiteRestarts(signal, () => isListed(name, signal)),
         importArchive: (file) =>
-          this.despiteRestarts(signal, () => this.import(file, { isListed, signal, onProgress })),
+          this.despiteRestarts(signal, () =>
+            this.despiteDamage(signal, () => this.import(file, { isListed, signal, onProgress })),
+          ),
         signal,
       }),
     );
@@ -132,7 +200,7 @@ export class ManagedImages {
       ctr: requireCtr(installed),
       ctrVersion: installed.version,
       address: paths.socket,
-      snapshotter: await chooseSnapshotter(paths.base),
+      snapshotter: snapshotterIn(await readFile(paths.configFile, 'utf8').catch(() => '')),
     };
   }
 }

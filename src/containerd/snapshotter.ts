@@ -1,16 +1,40 @@
-import { statfs } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa, ExecaError } from 'execa';
 
 /** `native` copies whole layers: slow, but works on any file system. */
 export type Snapshotter = 'overlayfs' | 'native';
 
-/**
- * File systems that cannot hold an overlay's upper layer (statfs(2) f_type): overlayfs, for a root-dir inside a
- * container, and NFS.
- */
-const noUpperLayer: readonly number[] = [0x794c7630, 0x6969];
+const mountTimeoutMs = 10_000;
 
-/** Returns the snapshotter that works in this folder, which must exist. */
+/**
+ * Returns the snapshotter that works in this folder, which must exist: overlayfs, unless the kernel refuses to mount
+ * one there, as on NFS, on most FUSE file systems, and on an overlayfs.
+ */
 export async function chooseSnapshotter(folder: string): Promise<Snapshotter> {
-  const { type } = await statfs(folder);
-  return noUpperLayer.includes(type) ? 'native' : 'overlayfs';
+  const trial = await mkdtemp(join(folder, 'trial-'));
+  const merged = join(trial, 'merged');
+  try {
+    for (const name of ['lower', 'lower/removed', 'upper', 'work', 'merged']) await mkdir(join(trial, name));
+    const options = `lowerdir=${trial}/lower,upperdir=${trial}/upper,workdir=${trial}/work`;
+    await execa('mount', ['-t', 'overlay', 'overlay', '-o', options, merged], { timeout: mountTimeoutMs });
+    // Some file systems can be mounted, but cannot hide what is removed.
+    await rmdir(join(merged, 'removed'));
+    return 'overlayfs';
+  } catch (error) {
+    // Without the program, nothing is known.
+    return error instanceof ExecaError && error.exitCode === undefined ? 'overlayfs' : 'native';
+  } finally {
+    await execa('umount', ['-l', merged], { reject: false });
+    await rm(trial, { recursive: true, force: true });
+  }
 }
+
+/** What a user learns of `native`. */
+export const nativeWarning = (folder: string): string =>
+  `overlayfs does not work in ${folder}: each image and each container is a whole copy, which takes time and space. ` +
+  'Use a root-dir on a disk with ext4, xfs or btrfs.';
+
+/** Returns the snapshotter in a configuration of containerd that we generated. */
+export const snapshotterIn = (config: string): Snapshotter =>
+  /^\s*snapshotter = "native"$/m.test(config) ? 'native' : 'overlayfs';

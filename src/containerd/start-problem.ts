@@ -14,7 +14,7 @@ export class DamagedStoreError extends UserError {}
 
 /** How the database of containerd (bbolt) and its content store report damage. */
 const damage =
-  /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|missing parent|input\/output error|structure needs cleaning|bad message/i;
+  /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|unexpected end of JSON input|missing parent|input\/output error|structure needs cleaning|bad message/i;
 const databasePackage = 'go.etcd.io/bbolt';
 const crash = /^(panic|fatal error|unexpected fault address|SIGBUS|\[signal SIG)\b/;
 
@@ -31,6 +31,9 @@ export function findStartProblem(lines: readonly string[]): StartProblem | undef
   return undefined;
 }
 
+/** True if an error of an import can come from a damaged store, though also from a damaged archive. */
+export const mayBeDamage = (message: string): boolean => damage.test(message);
+
 /** The first that fits counts: a full or read-only disk also makes plugins fail. */
 const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   { kind: 'read-only disk', pattern: /read-only file system/ },
@@ -38,7 +41,7 @@ const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   { kind: 'inotify', pattern: /fsnotify watcher: too many open files|inotify.*too many open files/ },
   {
     kind: 'damaged store',
-    pattern: new RegExp(`(failed to load plugin|snapshot|content|blob).*(${damage.source})`, 'i'),
+    pattern: new RegExp(`(failed to load plugin|snapshot|content|blob|rootfs).*(${damage.source})`, 'i'),
   },
 ];
 

@@ -48,7 +48,7 @@ import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
-import { reportSetAside } from './repair-store.ts';
+import { reportSetAside } from './report-set-aside.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 import { cgroupFiles } from '../engine/container-manager/cgroup-files.ts';
 import { NodeProcesses, type ProcessSettings } from '../engine/container-manager/node-processes.ts';

@@ -5,9 +5,7 @@ import {
   type RepairedStore,
 } from '../containerd/managed-containerd.ts';
 import { hasManagedContainerd } from '../containerd/managed-paths.ts';
-import type { StoreSetAside } from '../containerd/set-aside-store.ts';
-import { errorMessage, UserError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { UserError } from '../errors.ts';
 import { readAgentProcess } from '../server/control/control-call.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
@@ -42,27 +40,4 @@ export async function repairStore(request: RepairRequest): Promise<RepairedStore
   } finally {
     containerd.release();
   }
-}
-
-/** Logs that a damaged store was set aside, and calls `onReport` with a sentence for an event. */
-export function reportSetAside(
-  logger: Logger,
-  onReport: (sentence: string) => void = () => undefined,
-): NonNullable<ManagedContainerdOptions['onSetAside']> {
-  return (store, damage) => {
-    logger.warn(
-      { err: errorMessage(damage), path: store.path },
-      'The store of containerd is damaged; starting a new one',
-    );
-    logger.warn(describeSetAside(store));
-    onReport(`The store of containerd was damaged and is replaced. ${describeSetAside(store)}`);
-  };
-}
-
-/** Says where the old store is and how large it is. */
-export function describeSetAside({ path, bytes, isKept }: StoreSetAside): string {
-  const size = `${Math.ceil(bytes / 1024 ** 2)} MiB`;
-  return isKept
-    ? `The old store (${size}) is in ${path}; delete it if you do not need it`
-    : `The old store (${size}) was deleted, because the disk has no room for a second one`;
 }

@@ -32,7 +32,7 @@ import { findRuntimeEndpoint } from './find-runtime.ts';
 import { lastRuntime } from './last-runtime.ts';
 import { moveToOwnScope } from './own-scope.ts';
 import { podsToStop } from './pods-to-stop.ts';
-import { reportSetAside } from './repair-store.ts';
+import { reportSetAside } from './report-set-aside.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {

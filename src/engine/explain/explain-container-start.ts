@@ -1,5 +1,6 @@
 import type { Container } from '../../api/types.ts';
 import { reasons } from '../view/reasons.ts';
+import { execFormatWays } from './explain-image.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
 import {
@@ -111,8 +112,9 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
   },
   {
     pattern: /exec format error/,
-    cause: (_found, { container }) => `${container.image ?? ''} is built for another processor`,
-    ways: () => ['Choose an image that is built for the processor of this node: uname -m'],
+    cause: (_found, { container }) =>
+      `${container.image ?? ''} is damaged on this node, or built for another processor`,
+    ways: (_found, { container }) => execFormatWays(container.image ?? ''),
     field: 'image',
   },
   {

@@ -2,6 +2,7 @@ import type { ContainerStateTerminated } from 'kubernetes-types/core/v1.js';
 import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
+import { execFormatWays } from './explain-image.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { type KnownText, machineTexts, type Meaning, meaningOf } from './known-text.ts';
 import { probeMeaning } from './probe-meaning.ts';
@@ -139,7 +140,7 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
   }
   if (exitCode === 0) return successMeaning(part, read);
   const said = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
-  const known = meaningOf(outputTexts, said, subject) ?? meaningOf(machineTexts, said);
+  const known = meaningOf(outputTexts, said, subject, part) ?? meaningOf(machineTexts, said);
   if (known) return { cause: `${known.cause} (exit code ${exitCode})`, ways: [...known.ways, read] };
   const code = exitCodes[exitCode];
   if (code) return { cause: `${code.cause} (exit code ${exitCode})`, ways: [...code.ways, read], field: 'command' };
@@ -172,7 +173,13 @@ const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
 };
 
 /** Common last lines of programs. */
-const outputTexts: readonly KnownText<[Subject]>[] = [
+const outputTexts: readonly KnownText<[Subject, Part]>[] = [
+  {
+    pattern: /exec format error/i,
+    cause: (_found, _subject, { container }) =>
+      `a program of ${container.image ?? 'its image'} is damaged on this node, or built for another processor`,
+    ways: (_found, _subject, { container }) => execFormatWays(container.image ?? ''),
+  },
   {
     pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,
     cause: ([, port = '']) => `the port that it listens on is taken${port === '' ? '' : ` (${port})`}`,

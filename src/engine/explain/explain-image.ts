@@ -1,3 +1,4 @@
+import { shellWord } from '../../text/shell-word.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
@@ -151,4 +152,10 @@ const pullTexts: readonly KnownText<[image: string, isAlways: boolean]>[] = [
     cause: (_found, image) => `the signature of ${image} is not valid`,
     ways: () => ['Use a signed image, or correct the policy of the container runtime.'],
   },
+];
+
+/** Returns what to do about a program that is empty, such as after a power cut, or of another processor. */
+export const execFormatWays = (image: string): string[] => [
+  `Check the image, and repair it if it is damaged: kubelet-ts images repair ${shellWord(image)}`,
+  'Otherwise choose an image that is built for the processor of this node: uname -m',
 ];

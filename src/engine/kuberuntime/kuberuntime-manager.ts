@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
-import type { BackOff } from '../../flow/back-off.ts';
+import { BackOff } from '../../flow/back-off.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { PodCgroupResize } from '../container-manager/container-manager.ts';
@@ -67,7 +67,14 @@ export class KuberuntimeManager {
   /** Ids of containers that the runtime cannot resize and that must restart instead. */
   private readonly notResizable = new Set<string>();
 
-  constructor(private readonly deps: Deps) {}
+  /** Back-off of sandboxes that break within a second, by pod UID. */
+  private readonly sandboxBackOff: BackOff;
+  /** The newest broken sandbox by pod UID. */
+  private readonly brokenSandboxes = new Map<string, string>();
+
+  constructor(private readonly deps: Deps) {
+    this.sandboxBackOff = new BackOff(deps.clock, { initialMs: 1000 });
+  }
 
   /**
    * Syncs a pod once, in the kubelet's order. Resolves with results that include failures. Rejects only if aborted.
@@ -182,17 +189,30 @@ export class KuberuntimeManager {
   /** The failure of a new sandbox that must be replaced, until the pause before the next one is over. */
   private sandboxPause({ pod, podStatus, recorder }: PodSync): SyncResult | undefined {
     const { wallClock, clock } = this.deps;
-    const pause = sandboxPause(pod, podStatus, {
-      monotonicAt: (stamp) => wallClock.monotonicAt(stamp),
+    const { uid } = pod.metadata;
+    const times = {
+      monotonicAt: (stamp: number): number => wallClock.monotonicAt(stamp),
       nowMonotonic: clock.monotonic(),
-    });
-    if (pause === undefined) return undefined;
+    };
+    const first = sandboxPause(pod, podStatus, { ...times, backOffMs: this.sandboxBackOff.get(uid) });
+    if (first === undefined) return undefined;
+    if (first.fault !== 'changed') this.countBroken(uid, podStatus.sandboxStatuses[0]?.id ?? '');
+    const pause = sandboxPause(pod, podStatus, { ...times, backOffMs: this.sandboxBackOff.get(uid) }) ?? first;
     const message = sandboxFaults[pause.fault];
     const retryAtMonotonic = pause.untilMonotonic;
     recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
     const reason = reasons.createPodSandboxError;
     const error = new ContainerStartError(reason, message, { retryAtMonotonic });
     return { action: 'createPodSandbox', target: formatPod(pod), error, reason, message };
+  }
+
+  private countBroken(uid: string, sandboxID: string): void {
+    if (this.brokenSandboxes.get(uid) === sandboxID) return;
+    this.sandboxBackOff.gc();
+    for (const known of this.brokenSandboxes.keys())
+      if (this.sandboxBackOff.get(known) === 0) this.brokenSandboxes.delete(known);
+    this.brokenSandboxes.set(uid, sandboxID);
+    this.sandboxBackOff.next(uid, this.deps.clock.monotonic());
   }
 
   private resize(
