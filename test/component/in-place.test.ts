@@ -80,6 +80,12 @@ const changes = (world: World): string[] =>
 
 const isUpdated = (engine: Engine): boolean => isConditionMet('web', 'updated', engine.kubelet.snapshot());
 
+/** Type, reason and message of the conditions that show a resize. */
+const resizeConditions = (engine: Engine): (string | undefined)[][] =>
+  (engine.pod('web-edge1')?.pod.status?.conditions ?? [])
+    .filter((condition) => condition.type.startsWith('PodResize'))
+    .map((condition) => [condition.type, condition.reason, condition.message]);
+
 const memoryLimits = (world: World): (bigint | undefined)[] =>
   world.runtime.requestsOf('updateContainerResources').map(({ linux }) => linux?.memoryLimitInBytes);
 
@@ -103,7 +109,7 @@ describe('a change of cpu or memory', () => {
     expect(uids(engine)).toEqual([first.metadata.uid]);
     expect(engine.pod('web-edge1')?.pod.status?.podIP).toBe(ip);
     expect(engine.messages('UpdatedInPlace')).toEqual(['Updated in place, no container restarts: resources of main']);
-    expect(engine.messages('Resized')).toEqual([
+    expect(engine.messages('ResizeCompleted')).toEqual([
       'Resized container main without a restart: cpu request 100m → 200m, memory request 64Mi → 128Mi, ' +
         'memory limit 64Mi → 128Mi',
     ]);
@@ -150,8 +156,8 @@ describe('a change of cpu or memory', () => {
     source.setDerived(revision(), other);
     await world.until(() => engine.isReady('other-edge1'));
     source.setDerived(revision({ cpu: '1' }), other);
-    await world.until(() => engine.messages('ReplacementWaits').length === 1);
-    expect(engine.messages('ReplacementWaits')).toEqual([
+    await world.until(() => engine.messages('ResizeDeferred').length === 1);
+    expect(engine.messages('ResizeDeferred')).toEqual([
       "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000 (it requests 1 cpu, and other " +
         'pods hold 1.5 of the 2 of this node); the revision before this one runs on until then',
     ]);
@@ -160,8 +166,19 @@ describe('a change of cpu or memory', () => {
     expect(isUpdated(engine)).toBe(false);
     await world.pass(60_000);
     expect(memoryLimits(world)).toEqual([]);
+    expect(resizeConditions(engine)).toEqual([
+      [
+        'PodResizePending',
+        'Deferred',
+        "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000",
+      ],
+    ]);
+    source.setDerived(revision({ cpu: '3' }), other);
+    await world.until(() => engine.messages('ResizeInfeasible').length === 1);
+    await world.until(() => resizeConditions(engine)[0]?.[1] === 'Infeasible');
     source.setDerived(revision({ cpu: '1' }));
     await world.until(() => isUpdated(engine));
+    expect(resizeConditions(engine)).toEqual([]);
     expect(memoryLimits(world)).toEqual([64n * MiB]);
   });
 
@@ -177,7 +194,7 @@ describe('a change of cpu or memory', () => {
     const [sourceOfWeb, unread] = [new ManualSource(), new ManualSource('file', '<unread>')];
     const next = await world.boot({ sources: isRead ? [sourceOfWeb] : [sourceOfWeb, unread] });
     sourceOfWeb.setDerived(revision({ cpu: '1' }), ...(isRead ? [requesting('other', '1500m')] : []));
-    await world.until(() => next.messages('ReplacementWaits').length === 1);
+    await world.until(() => next.messages('ResizeDeferred').length === 1);
     await world.pass(60_000);
     expect(next.pod('web-edge1')?.waitingUpdate?.reason).toBe('OutOfcpu');
     expect(memoryLimits(world)).toEqual([]);
@@ -193,13 +210,13 @@ describe('a change of cpu or memory', () => {
     source.setDerived(...pods('500m', '500m'));
     await world.until(() => engine.isReady('other-edge1'));
     source.setDerived(...pods('1200m', '1200m'));
-    await world.until(() => engine.messages('Resized').length > 0);
+    await world.until(() => engine.messages('ResizeCompleted').length > 0);
     await world.pass(30_000);
     expect(['web-edge1', 'other-edge1'].map((name) => engine.pod(name)?.waitingUpdate?.reason)).toEqual([
       undefined,
       'OutOfcpu',
     ]);
-    expect(engine.messages('Resized')).toHaveLength(1);
+    expect(engine.messages('ResizeCompleted')).toHaveLength(1);
   });
 
   test('makes room in the same list for another one, in any order', async () => {
@@ -208,8 +225,8 @@ describe('a change of cpu or memory', () => {
     source.setDerived(...pods('500m', '1500m'));
     await world.until(() => engine.isReady('other-edge1'));
     source.setDerived(...pods('1500m', '500m'));
-    await world.until(() => engine.messages('Resized').length === 2);
-    expect(engine.messages('ReplacementWaits')).toEqual([]);
+    await world.until(() => engine.messages('ResizeCompleted').length === 2);
+    expect(engine.messages('ResizeDeferred')).toEqual([]);
   });
 
   test('that the runtime refuses is tried again, and the pod runs on', async () => {
@@ -220,6 +237,9 @@ describe('a change of cpu or memory', () => {
     source.setDerived(revision({ memory: '32Mi' }));
     await world.until(() => engine.messages('ResizeError').length === 2);
     expect(engine.messages('ResizeError')[0]).toContain('Resizing main in place failed: ');
+    const [[type, reason, message = ''] = []] = resizeConditions(engine);
+    expect([type, reason]).toEqual(['PodResizeInProgress', 'Error']);
+    expect(message).toContain('device or resource busy');
     expect(isUpdated(engine)).toBe(false);
     await world.until(() => isUpdated(engine));
     expect(memoryLimits(world)).toEqual([32n * MiB, 32n * MiB, 32n * MiB]);

@@ -40,7 +40,7 @@ interface Engine extends Pick<
 export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, workers, ...engine }: Engine) {
   const { clock, emit, events, inputs, logger, meter, node, runtime, secrets, wallClock } = base;
   const { configObjects, containerManager, devices, podDirs, runtimePods, runtimeState } = earlier;
-  const { statusManager, statusRecords, appliedRevisions } = earlier;
+  const { statusManager, statusRecords, appliedRevisions, podManager } = earlier;
   const supportsRecursiveReadOnly = (): boolean => runtimeState.supportsRecursiveReadOnly;
   const prober = new ProberManager({
     runtime,
@@ -125,6 +125,15 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     runtimeName: () => runtimeState.name,
     nodeIPFamily: () => ipFamilyOf(node.nodeIPs()),
     supportsRecursiveReadOnly,
+    resizeOf: (uid) => {
+      const pending = podManager.entry(uid)?.update?.pending;
+      const error = appliedRevisions.resizeError(uid);
+      return {
+        isInProgress: appliedRevisions.isResizing(uid),
+        ...(pending !== undefined && { pending }),
+        ...(error !== undefined && { error }),
+      };
+    },
   });
   const syncer = new KubeletPodSyncer({
     ...engine,

@@ -110,6 +110,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     reservedPods,
     prepuller,
     emit,
+    onWaitChanged: syncSoon,
   });
   return { garbage, podRefresher, workers, prepuller, inPlaceUpdates };
 }

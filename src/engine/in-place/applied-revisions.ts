@@ -22,6 +22,8 @@ interface Deps {
 interface Kept extends AppliedRevision {
   /** True if the file has this revision. */
   isWritten: boolean;
+  /** Why the last resize of the pod failed. */
+  resizeError?: string;
 }
 
 const fileName = 'revision.json';
@@ -118,6 +120,19 @@ export class AppliedRevisions {
     if (kept?.isResizing !== true) return;
     this.keep(uid, { pod: kept.pod, outdated: {}, isResizing: false });
     await this.write(uid, false);
+  }
+
+  /** Records why a resize failed, until the next attempt. Undefined if it did not. */
+  resizeEnded(uid: string, error: string | undefined): void {
+    const kept = this.kept.get(uid);
+    if (kept === undefined) return;
+    if (error === undefined) delete kept.resizeError;
+    else kept.resizeError = error;
+  }
+
+  /** Why the last resize of the pod failed. Undefined if it did not. */
+  resizeError(uid: string): string | undefined {
+    return this.kept.get(uid)?.resizeError;
   }
 
   /** Drops a pod that starts over. */

@@ -32,7 +32,8 @@ export interface ResizedContainer {
 
 /**
  * Decides if the next revision can be applied to a running pod in place. It can if only images, cpu and memory of its
- * regular containers and sidecars, or of the pod as a whole, differ. Ignores the UID, the status and the kubelet's own annotations.
+ * regular containers and sidecars, or of the pod as a whole, differ. Ignores the UID, the status and the kubelet's own
+ * annotations.
  *
  * `policy` is the node's. The kubelet does this only for pods of an API server: kubelet.go canResizePod,
  * pkg/apis/core/validation/validation.go ValidatePodResize, ValidatePodUpdate

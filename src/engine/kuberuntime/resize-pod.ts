@@ -102,7 +102,7 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
 function resized({ recorder, onResized }: PodResize, id: string, name: string, changes: readonly string[]): void {
   onResized(id);
   if (changes.length === 0) return;
-  recorder.normal(reasons.resized, `Resized container ${name} without a restart: ${changes.join(', ')}`, name);
+  recorder.normal(reasons.resizeCompleted, `Resized container ${name} without a restart: ${changes.join(', ')}`, name);
 }
 
 interface Stage {

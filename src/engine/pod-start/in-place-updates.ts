@@ -10,6 +10,7 @@ import { amountOf, describeInsufficient, insufficientResources, insufficientWord
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
+import type { PendingResize } from '../status/generate-conditions.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
 import { computeInPlaceStart } from './compute-pod-start.ts';
@@ -31,6 +32,8 @@ interface Deps {
   reservedPods: () => Pod[];
   prepuller: RevisionPrepuller;
   emit: Emit;
+  /** Called when the status of a pod must show another wait. */
+  onWaitChanged: (uid: string) => void;
 }
 
 /** An in-place change from a pod's current revision. */
@@ -111,7 +114,14 @@ export class InPlaceUpdates {
     const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return undefined;
     const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
-    return { current, next, isRaise: isRaise(current, next), toPull, shown: before?.shown ?? pulling(toPull ?? next) };
+    return {
+      current,
+      next,
+      isRaise: isRaise(current, next),
+      toPull,
+      shown: before?.shown ?? pulling(toPull ?? next),
+      pending: before?.pending,
+    };
   }
 
   /**
@@ -121,12 +131,14 @@ export class InPlaceUpdates {
   private mayFollow(entry: PodEntry, update: PendingUpdate, taken: ReadonlyMap<string, Pod> = new Map()): boolean {
     const { toPull } = update;
     const images = toPull === undefined ? 'pulled' : imageState(entry, toPull);
+    const misfit = this.misfitOf(entry.pod, update, taken);
     const plan = computeInPlaceStart({
       isRunning: this.runningPod(uidOf(update.next)) !== undefined,
-      misfit: this.misfitOf(entry.pod, update, taken),
+      misfit: misfit?.shown,
       images,
     });
-    if (plan.do === 'wait') this.show(update, plan.update);
+    if (plan.do === 'wait') this.show(update, plan.update, misfit?.pending);
+    else update.pending = undefined;
     if (plan.do === 'pull' && toPull !== undefined) this.pull(entry, update, toPull);
     return plan.do === 'start';
   }
@@ -134,9 +146,10 @@ export class InPlaceUpdates {
   /** Raised requests that do not fit on the node with the other pods. kubelet: kubelet.go canResizePod */
   private misfitOf(
     current: Pod,
-    { isRaise, next }: PendingUpdate,
+    update: PendingUpdate,
     taken: ReadonlyMap<string, Pod>,
-  ): WaitingUpdate | undefined {
+  ): { shown: WaitingUpdate; pending: PendingResize } | undefined {
+    const { isRaise, next } = update;
     // Return early, because each sync of any pod checks each waiting revision.
     if (!isRaise) return undefined;
     const others = this.podsWithRoom(taken).filter((other) => uidOf(other) !== uidOf(next));
@@ -145,8 +158,15 @@ export class InPlaceUpdates {
       ({ resource, requested }) => requested > amountOf(before, resource),
     );
     if (missing === undefined) return undefined;
-    const message = `${describeInsufficient(missing)} (${insufficientWords(missing)}); ${runsOnUntilThen}`;
-    return { reason: `OutOf${missing.resource}`, message };
+    const why = describeInsufficient(missing);
+    const isPossible = insufficientResources(next, [], this.deps.node.allocatable).length === 0;
+    return {
+      shown: {
+        reason: `OutOf${missing.resource}`,
+        message: `${why} (${insufficientWords(missing)}); ${runsOnUntilThen}`,
+      },
+      pending: { reason: isPossible ? 'Deferred' : 'Infeasible', message: why },
+    };
   }
 
   /**
@@ -166,10 +186,14 @@ export class InPlaceUpdates {
     ];
   }
 
-  private show(update: PendingUpdate, shown: WaitingUpdate): void {
-    const isNews = update.shown.reason !== shown.reason;
+  private show(update: PendingUpdate, shown: WaitingUpdate, pending: PendingResize | undefined): void {
+    const isNews = update.shown.reason !== shown.reason || update.pending?.reason !== pending?.reason;
     update.shown = shown;
-    if (isNews) podEventRecorder(this.deps.emit, update.next).warning(reasons.replacementWaits, shown.message);
+    update.pending = pending;
+    if (!isNews) return;
+    const reason = pending === undefined ? reasons.replacementWaits : resizeReasons[pending.reason];
+    podEventRecorder(this.deps.emit, update.next).warning(reason, shown.message);
+    this.deps.onWaitChanged(uidOf(update.next));
   }
 
   private pull(entry: PodEntry, update: PendingUpdate, toPull: Pod): void {
@@ -187,6 +211,8 @@ export class InPlaceUpdates {
     return pod !== undefined && isPodRunning(pod) ? pod : undefined;
   }
 }
+
+const resizeReasons = { Deferred: reasons.resizeDeferred, Infeasible: reasons.resizeInfeasible };
 
 /** Drops the waiting revision of a pod that was declared again or is applied now. */
 function forget(entry: PodEntry): void {

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { PendingResize } from '../status/generate-conditions.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
 import type { PodWait } from './compute-pod-start.ts';
 
@@ -33,6 +34,8 @@ export interface PendingUpdate {
   /** The next revision with the containers whose image must be pulled first. Undefined if there are none. */
   toPull: Pod | undefined;
   shown: WaitingUpdate;
+  /** Set while the node has no room for the resources of the next revision. */
+  pending?: PendingResize | undefined;
 }
 
 /** Cancels the pulls for a revision that started or whose pod was removed. The next attempt to start it pulls again. */

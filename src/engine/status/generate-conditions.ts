@@ -14,7 +14,23 @@ export const kubeletConditionTypes: ReadonlySet<string> = new Set([
   'ContainersReady',
   'PodScheduled',
   'AllContainersRestarting',
+  'PodResizePending',
+  'PodResizeInProgress',
 ]);
+
+/** Why other resources of a pod wait: until the node has room, or for good. */
+export interface PendingResize {
+  reason: 'Deferred' | 'Infeasible';
+  message: string;
+}
+
+/** The progress of a change of a pod's resources in place. */
+export interface ResizeState {
+  pending?: PendingResize;
+  isInProgress: boolean;
+  /** Why the last attempt failed. */
+  error?: string;
+}
 
 export interface ConditionsInput {
   pod: Pod;
@@ -24,6 +40,7 @@ export interface ConditionsInput {
   phase: PodPhase;
   /** Conditions not set by the kubelet, for readiness gates. */
   foreignConditions: readonly PodCondition[];
+  resize?: ResizeState | undefined;
 }
 
 /** The conditions that the kubelet sets on a pod, in its order and without times. kubelet: status/generate.go */
@@ -37,6 +54,16 @@ export function generateConditions(input: ConditionsInput): PodCondition[] {
     containersReady,
     { type: 'PodScheduled', status: 'True' },
     ...(mayRestartAll(pod.spec) ? [allContainersRestartingCondition(pod, podStatus)] : []),
+    ...resizeConditions(input.resize),
+  ];
+}
+
+/** Absent once all resources are those of the manifest. kubelet: kubelet_pods.go determinePodResizeStatus */
+function resizeConditions({ pending, isInProgress, error }: ResizeState = { isInProgress: false }): PodCondition[] {
+  const failure = error === undefined ? {} : { reason: 'Error', message: error };
+  return [
+    ...(pending === undefined ? [] : [{ type: 'PodResizePending', status: 'True', ...pending }]),
+    ...(isInProgress ? [{ type: 'PodResizeInProgress', status: 'True', ...failure }] : []),
   ];
 }
 

@@ -10,7 +10,7 @@ import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { type ContainerKind, convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
-import { generateConditions, kubeletConditionTypes } from './generate-conditions.ts';
+import { generateConditions, kubeletConditionTypes, type ResizeState } from './generate-conditions.ts';
 import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
 import { podResourceStatus } from './resource-statuses.ts';
 
@@ -39,6 +39,8 @@ export interface PodStatusInput {
   nodeIPFamily?: IPFamily;
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly?: boolean;
+  /** A change of the pod's resources in place. Undefined if there is none. */
+  resize?: ResizeState | undefined;
 }
 
 /** The API status of a pod, from its runtime status and probe results. kubelet: kubelet_pods.go generateAPIPodStatus */
@@ -65,6 +67,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
     containerStatuses: [...initContainerStatuses, ...containerStatuses],
     phase: phaseAndReason.phase,
     foreignConditions,
+    resize: input.resize,
   });
   const [podIP, ...others] = sortPodIPs(podStatus.ips, nodeIPFamily);
   const status: PodStatus = {

@@ -8,6 +8,7 @@ import type { EphemeralContainers } from '../ephemeral-containers/ephemeral-cont
 import type { ProberManager } from '../prober/prober-manager.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { computeDoneContainers, type DoneContainer, isPodDone, withDoneContainers } from './done-containers.ts';
+import type { ResizeState } from './generate-conditions.ts';
 import { generatePodStatus, type IPFamily } from './generate-pod-status.ts';
 import type { ReasonCache } from './reason-cache.ts';
 import type { StatusManager } from './status-manager.ts';
@@ -28,6 +29,7 @@ interface Deps {
   nodeIPFamily: () => IPFamily;
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly: () => boolean;
+  resizeOf: (uid: string) => ResizeState;
 }
 
 /** Generates the statuses of pods and stores them. kubelet: kubelet_pods.go generateAPIPodStatus */
@@ -115,6 +117,7 @@ export class PodStatuses {
       runtimeName: runtimeName(),
       nodeIPFamily: nodeIPFamily(),
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
+      resize: this.deps.resizeOf(uid),
     });
     const withHealth = this.withDeviceHealth(uid, status);
     statusManager.setPodStatus(pod, withHealth);

@@ -146,6 +146,8 @@ export class KubeletPodSyncer implements PodSyncer {
     if (areAllContainersRestarting(effective, podStatus)) await statuses.saveDone(pod, found);
     const results = await kuberuntime.syncPod(sync);
     reasonCache.update(uid, results);
+    const refused = results.find(({ action, error }) => action === 'resizePod' && error !== undefined);
+    this.deps.appliedRevisions.resizeEnded(uid, refused?.message);
     if (removedContainers.length > 0)
       await ephemeral.settle(uid, withoutRemoved(podStatus, removedContainers, results));
     if (results.length > 0) this.deps.onPodChanged(uid);
@@ -221,6 +223,10 @@ export class KubeletPodSyncer implements PodSyncer {
   private async acceptRevision(pod: Pod, podStatus: RuntimePodStatus, recorder: PodEventRecorder): Promise<void> {
     const change = await this.deps.appliedRevisions.accept(pod, podStatus);
     if (change.kind !== 'inPlace') return;
+    if (change.isPodResized || change.resize.length > 0) {
+      recorder.normal(reasons.resizeStarted, `Changing resources in place: ${changeWords({ ...change, images: [] })}`);
+      this.deps.statuses.update(pod, podStatus, false);
+    }
     const restarting = [...change.images, ...change.resize.flatMap(({ name, restart }) => (restart ? [name] : []))];
     const what = restarting.length === 0 ? 'no container restarts' : `only ${restarting.join(', ')} restarts`;
     recorder.normal(reasons.updatedInPlace, `Updated in place, ${what}: ${changeWords(change)}`);

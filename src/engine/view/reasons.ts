@@ -86,9 +86,12 @@ export const reasons = {
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Not in the kubelet, because it stops a pod before the images of its next revision are present.
   replacementWaits: 'ReplacementWaits',
-  // Not in the kubelet, because it never changes a static pod in place.
-  resized: 'Resized',
+  resizeStarted: 'ResizeStarted',
+  resizeCompleted: 'ResizeCompleted',
+  resizeDeferred: 'ResizeDeferred',
+  resizeInfeasible: 'ResizeInfeasible',
   resizeError: 'ResizeError',
+  // Not in the kubelet, because it never changes the image of a static pod in place.
   updatedInPlace: 'UpdatedInPlace',
   // Not in the kubelet: requests of operators for static pods.
   stopped: 'Stopped',

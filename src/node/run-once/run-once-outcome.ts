@@ -73,7 +73,7 @@ export function podOutcome(
 
 const completed: PodOutcome = { outcome: 'completed', exitCode: 0, message: '' };
 
-/** The outcome of a pod whose phase stays Running, because after its work only containers that always restart are left. */
+/** The outcome of a pod whose work is done, but whose phase stays Running for containers that always restart. */
 function workOutcome({ spec, status }: Pod): PodOutcome | undefined {
   const work = spec.containers.filter((container) => restartPolicyOf(container, spec) !== 'Always');
   const done = work.flatMap((container) => {
