@@ -93,6 +93,12 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
     ],
   },
   {
+    // libcni, a part of containerd, has no setting for this folder.
+    pattern: /open \/var\/lib\/cni\/.*read-only file system/,
+    cause: () => 'the container runtime cannot write to /var/lib/cni: the file system is read-only',
+    ways: () => ['Mount a tmpfs there, at each boot: mount -t tmpfs cni /var/lib/cni'],
+  },
+  {
     pattern: new RegExp(sandboxFaults.noAddress),
     cause: () => sandboxFaults.noAddress,
     ways: () => [

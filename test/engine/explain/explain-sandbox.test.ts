@@ -80,6 +80,11 @@ test.each([
     ],
   ],
   [
+    'failed to set network "cni-loopback" cached result: open /var/lib/cni/results/cni-loopback-1-lo: read-only file system',
+    'the container runtime cannot write to /var/lib/cni: the file system is read-only',
+    ['Mount a tmpfs there, at each boot: mount -t tmpfs cni /var/lib/cni'],
+  ],
+  [
     'the container runtime gave the pod sandbox no IP address',
     'the container runtime gave the pod sandbox no IP address',
     ['Check the ipam part of the CNI configuration: ls /etc/cni/net.d', hostNetwork],
