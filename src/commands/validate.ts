@@ -30,6 +30,7 @@ import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
 import { undeclaredObjects } from './validate/undeclared-objects.ts';
 import { unreachableServers } from './validate/unreachable-servers.ts';
+import { portsInUse } from './validate/ports-in-use.ts';
 import { unknownHandlers } from './validate/unknown-handlers.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
@@ -100,6 +101,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
     ...undeclaredObjects(update, node),
     ...absent,
     ...ofMachine,
+    ...(await portsInUse(update)),
   ];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };

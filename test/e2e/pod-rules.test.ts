@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
@@ -62,7 +63,7 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
   /** Serves the UDP port in the network of the pod. */
   const serveUDP = async (version: string): Promise<void> => {
     const words = ['--net', '--target', `${await agent.sandboxPid('web')}`, 'python3', '-c', udpServer, version];
-    const server = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const server = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'ignore'] });
     helpers.push(server);
     await once(server.stdout, 'data');
   };
@@ -85,7 +86,7 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     await serveUDP('first');
   });
   afterAll(async () => {
-    for (const { pid } of helpers) process.kill(pid ?? 0);
+    for (const helper of helpers) helper.kill();
     await agent.cleanUp();
     await network.remove();
   });
@@ -160,6 +161,24 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     await network.node.run('iptables', '-t', 'nat', '-F');
     await agent.start();
     expect(await answers()).toEqual(all('second'));
+  });
+
+  test('lead packets away from a program only with a warning that names it', async () => {
+    const server = `import socket; s = socket.create_server(('', 18090)); print('ready', flush=True); s.accept()`;
+    const listener = spawn('nsenter', [`--net=${network.node.path}`, 'python3', '-c', server], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    helpers.push(listener);
+    await once(listener.stdout, 'data');
+    const ports = [{ containerPort: 80, hostPort: 18090 }];
+    const pod = makePod('late', { hostNetwork: false, containers: [shell('app', serve, { ports })] });
+    await agent.write('late.yaml', pod);
+    expect((await agent.waitForLog(({ reason }) => reason === 'HostPortInUse')).msg).toBe(
+      `python3 (PID ${listener.pid}) of this node listens on host port 18090/TCP: the pod gets its packets while it runs`,
+    );
+    const { stdout } = await agent.cli(['validate', join(agent.rootDir, 'manifests/late.yaml')]);
+    expect(stdout).toContain(`python3 (PID ${listener.pid}) of this node listens on host port 18090/TCP`);
+    await agent.untilReady('late');
   });
 
   test('go with the pods', async () => {

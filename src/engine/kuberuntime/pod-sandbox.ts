@@ -11,6 +11,7 @@ import { podLogsDirectory } from '../container/log-paths.ts';
 import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { SyncResult } from '../container/sync-result.ts';
+import { describeListener, findPortListeners, listenerHint } from '../network/port-listeners.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
@@ -71,6 +72,8 @@ export async function podSandbox(
   if (!createSandbox) return { id: sandboxID, config, podIPs: podStatus.ips };
   try {
     await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
+    for (const listener of await findPortListeners(pod))
+      recorder.warning(reasons.hostPortInUse, describeListener(listener), undefined, listenerHint);
     const handler = runtimeHandler(pod, nodeClasses);
     const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
     const { podSandboxId } = await createCall(

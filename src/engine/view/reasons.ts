@@ -78,6 +78,8 @@ export const reasons = {
   unhealthy: 'Unhealthy',
   // Not in the kubelet, which only updates its Node object.
   nodeAddressChanged: 'NodeAddressChanged',
+  // Not in the kubelet, whose runtime leads the packets of a program to the pod without a word.
+  hostPortInUse: 'HostPortInUse',
   // Not in the kubelet, which has no rules for pods.
   networkRulesRestored: 'NetworkRulesRestored',
   // Not in the kubelet, which gives pods servers that they cannot reach.
