@@ -119,7 +119,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const lifecycle: Lifecycle = newLifecycle(
     base,
     { ...state, ...sources, ...runtime, ...resources, ...syncing, ...working, ...eviction },
-    { actions: () => handlers, isStopped: (pod) => operations.isStopped(pod) },
+    { actions: () => handlers.launcher, isStopped: (pod) => operations.isStopped(pod) },
   );
 
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);

@@ -13,14 +13,15 @@ import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
-import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
+import type { RuntimePod } from '../container/runtime-pod.ts';
 import type { ProbeChange, ProberManager } from '../prober/prober-manager.ts';
 import type { PodOperations } from '../operations/pod-operations.ts';
 import type { PodRevisions } from '../operations/pod-revisions.ts';
 import type { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
 import type { PodManager } from '../pod-start/pod-manager.ts';
+import { PodLauncher } from '../pod-start/pod-launcher.ts';
 import { PodReplacements } from '../pod-start/pod-replacements.ts';
-import type { PodStarter, StartActions } from '../pod-start/pod-starter.ts';
+import type { PodStarter } from '../pod-start/pod-starter.ts';
 import { podFullName, podRef } from '../../api/values/pod-names.ts';
 import type { KubeletPodSyncer } from './pod-syncer.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
@@ -31,8 +32,6 @@ import type { ServiceNames } from '../service-names/service-names.ts';
 import type { SyncHandler } from './sync-loop.ts';
 import type { UndeclaredRecords } from '../gc/undeclared-records.ts';
 import type { UndeclaredPods } from './undeclared-pods.ts';
-import { podEventRecorder } from '../view/event-recorder.ts';
-import { reasons } from '../view/reasons.ts';
 
 interface Deps {
   podManager: PodManager;
@@ -72,12 +71,11 @@ interface Deps {
 }
 
 /** Handles the inputs of the sync loop with requests to the pod workers. kubelet: kubelet.go HandlePod… */
-export class SyncHandlers implements SyncHandler, StartActions {
+export class SyncHandlers implements SyncHandler {
   /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
-  /** UIDs of stopped pods of an earlier agent that may still have volumes mounted. */
-  private readonly unreleased = new Set<string>();
   readonly replacements: PodReplacements;
+  readonly launcher: PodLauncher;
 
   constructor(private readonly deps: Deps) {
     this.replacements = new PodReplacements({
@@ -87,13 +85,14 @@ export class SyncHandlers implements SyncHandler, StartActions {
         this.removePod(pod, source);
       },
     });
+    this.launcher = new PodLauncher({ ...deps, replacements: this.replacements });
   }
 
   /** Sets the pods of an earlier agent. Call it before the first input. */
   adopt(earlierPods: readonly string[]): void {
     this.replacements.adopt(earlierPods);
     if (!this.deps.leaveOrphans) this.deps.undeclaredPods.adopt(earlierPods);
-    for (const uid of earlierPods) this.unreleased.add(uid);
+    this.launcher.adopt(earlierPods);
   }
 
   /** True once the first list of every source is handled. kubelet: config/config.go SeenAllSources */
@@ -219,29 +218,12 @@ export class SyncHandlers implements SyncHandler, StartActions {
     }
   }
 
-  /** Stops the containers of a stopped pod, or starts it again. A pod that can complete starts clean. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void {
-    const { podManager, workers, garbage, housekeeping, evictions, statusRecords, syncer } = this.deps;
-    const entry = podManager.entry(podUID);
+    const entry = this.deps.podManager.entry(podUID);
     if (entry === undefined) return;
-    const { pod } = entry;
     entry.startsAgain = false;
-    if (operation === 'stop') {
-      this.deps.starter.keepStopped(pod);
-      return;
-    }
-    // If an earlier agent stopped the pod, it has no worker.
-    const hasEnded = !workers.has(podUID) || workers.snapshot(podUID).state === 'finished';
-    const beginsAnew = statusRecords.of(podUID)?.runsAnew === true;
-    evictions.clearEviction(pod);
-    // A stop by the operator does not count as a crash.
-    syncer.retry(podUID);
-    if (beginsAnew) this.reportRunAnew(pod);
-    if (hasEnded && beginsAnew) garbage.startFreshRemoval(podUID);
-    // A worker with a pending restart would remove the pod's data when the pod terminates.
-    if (!hasEnded && !beginsAnew) entry.startsAgain = true;
-    else if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
-    housekeeping.request();
+    if (operation === 'stop') this.deps.starter.keepStopped(entry.pod);
+    else this.launcher.startStopped(entry);
   }
 
   /** Applies readiness and startup to the status at once. The next sync does the rest. */
@@ -347,45 +329,6 @@ export class SyncHandlers implements SyncHandler, StartActions {
     return kind === undefined || unread.some(({ source }) => source === kind);
   }
 
-  startOthers(): void {
-    this.deps.housekeeping.request();
-  }
-
-  launch(pod: Pod): void {
-    const { workers, statusManager, statusRecords, evictions, garbage } = this.deps;
-    const { uid } = pod.metadata;
-    const runsAnew = !workers.has(uid) && statusRecords.of(uid)?.runsAnew === true;
-    if (runsAnew) this.beginAnew(pod);
-    if (!workers.has(uid)) {
-      // Start the status over, because the pod was not admitted before or its last run under this UID has finished.
-      statusManager.forget(uid);
-      // The pod restarts before its back-off is over, so its data and eviction record still exist.
-      if (evictions.startsAfresh(uid) || runsAnew) garbage.startFreshRemoval(uid);
-    }
-    workers.updatePod({ type: 'create', pod });
-    evictions.resume(pod);
-  }
-
-  endLastRun(pod: Pod): void {
-    this.beginAnew(pod);
-    this.end(pod);
-    // Housekeeping restarts it.
-    this.deps.workers.updatePod({ type: 'create', pod });
-  }
-
-  /** Stops the containers of a stopped pod and its earlier revisions. Keeps its data. */
-  keepStopped(pod: Pod): void {
-    const { statusManager, workers, clock } = this.deps;
-    const { uid, name } = pod.metadata;
-    this.replacements.endEarlier(pod);
-    if (statusManager.get(uid)?.reason !== reasons.stopped) {
-      const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
-      statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
-    }
-    // A pod without a worker is from an earlier agent, which may have exited before it released the volumes.
-    if (workers.has(uid) || this.unreleased.delete(uid) || this.runs(uid)) this.end(pod);
-  }
-
   /**
    * True if a change or sync must go through the pod's start: it was not admitted, waits, or is stopped without a
    * worker.
@@ -397,28 +340,6 @@ export class SyncHandlers implements SyncHandler, StartActions {
     return isDown || starter.isHeldBack(uid) || this.replacements.isReplacing(pod);
   }
 
-  private beginAnew(pod: Pod): void {
-    this.deps.evictions.clearEviction(pod);
-    if (this.deps.garbage.removalOf(pod.metadata.uid) === undefined) this.reportRunAnew(pod);
-  }
-
-  private reportRunAnew(pod: Pod): void {
-    const message = 'Runs anew: everything of its last run is removed first';
-    podEventRecorder(this.deps.events.emit, pod).normal(reasons.runsAnew, message);
-  }
-
-  private end(pod: Pod): void {
-    const { workers } = this.deps;
-    const { uid } = pod.metadata;
-    if (!workers.has(uid)) workers.updatePod({ type: 'create', pod });
-    if (!workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
-  }
-
-  private runs(uid: string): boolean {
-    const pod = this.deps.runtimePod(uid);
-    return pod !== undefined && isPodRunning(pod);
-  }
-
   private removePod(pod: Pod, source: SourceName): void {
     const { podManager, workers, garbage, starter, events, undeclaredPods, undeclaredRecords } = this.deps;
     const { uid } = pod.metadata;
@@ -426,7 +347,7 @@ export class SyncHandlers implements SyncHandler, StartActions {
     starter.removed(uid);
     undeclaredRecords.note(uid, 'removed');
     undeclaredPods.forget(uid);
-    this.unreleased.delete(uid);
+    this.launcher.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.revisions.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
