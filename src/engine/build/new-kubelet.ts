@@ -62,9 +62,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
     onDevices: (change) => {
-      lifecycle.starter.note('devices');
+      lifecycle.starter.recordChange('devices');
       // Refusing one pod makes no room for others. Otherwise two refused pods would be retried in turn forever.
-      if (change === 'change') lifecycle.starter.note('room');
+      if (change === 'change') lifecycle.starter.recordChange('room');
     },
     onFreedDevices: (podUIDs) => {
       lifecycle.starter.retry(podUIDs);
@@ -112,7 +112,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     { ...state, ...volumes, ...working, ...collectors, stats },
     {
       onRelieved: () => {
-        lifecycle.starter.note('node');
+        lifecycle.starter.recordChange('node');
       },
     },
   );
@@ -143,7 +143,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     declarers: (pod) => config.declarers(pod),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
-    lookAtPod: (uid) => podRefresher.relist(uid),
+    relistPod: (uid) => podRefresher.relist(uid),
     runtimeWaitsBecause: () => runtimeState.waitsBecause(),
     hasEnded: (uid) => statusManager.get(uid)?.reason !== reasons.stopped && workers.snapshot(uid).state === 'finished',
     runAnew: (uid) => state.statusRecords.runAnew(uid),

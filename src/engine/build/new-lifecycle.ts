@@ -87,11 +87,11 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
     },
   });
   foreignPods.onFreed(() => {
-    starter.note('room');
+    starter.recordChange('room');
   });
   events.subscribe((event) => {
     const change = admissionChange(event);
-    if (change !== undefined) starter.note(change);
+    if (change !== undefined) starter.recordChange(change);
   });
   const shutdownLogger = logger.child({ component: 'node-shutdown' });
   const nodeShutdown: NodeShutdown = new NodeShutdown({
@@ -105,7 +105,7 @@ export function newLifecycle(base: KubeletBase, earlier: Earlier, { actions, isS
       for (const pod of stopped) {
         if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
       }
-      starter.note('node');
+      starter.recordChange('node');
       housekeeping.request();
     },
     clock,

@@ -62,9 +62,9 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     onPodRemoved: (uid, pod) => {
       // Their files were removed with the folder. If the pod starts over, they are written again.
       statusRecords.startOver(uid);
-      appliedRevisions.forget(uid);
-      ephemeral.forget(uid);
-      evictionRecords.forget(uid);
+      appliedRevisions.drop(uid);
+      ephemeral.drop(uid);
+      evictionRecords.drop(uid);
       histories.podRemoved(uid, pod);
       volumeManager.wakeWaitingPods();
     },

@@ -24,7 +24,7 @@ export class PodClasses {
     if (known !== undefined && isDeepStrictEqual(known.declared.spec, declared.spec)) {
       return this.keep(declared, { ...declared, spec: known.pod.spec });
     }
-    this.forget(uid);
+    this.drop(uid);
     const result = resolveClasses(declared, this.classes);
     if ('problem' in result) {
       this.problems.set(uid, result.problem);
@@ -52,7 +52,7 @@ export class PodClasses {
 
   /** Drops all pods except those with these UIDs. */
   retain(uids: ReadonlySet<string>): void {
-    for (const uid of [...this.resolved.keys(), ...this.problems.keys()]) if (!uids.has(uid)) this.forget(uid);
+    for (const uid of [...this.resolved.keys(), ...this.problems.keys()]) if (!uids.has(uid)) this.drop(uid);
   }
 
   private keep(declared: Pod, pod: Pod): Pod {
@@ -60,7 +60,7 @@ export class PodClasses {
     return pod;
   }
 
-  private forget(uid: string): void {
+  private drop(uid: string): void {
     this.resolved.delete(uid);
     this.problems.delete(uid);
   }

@@ -135,7 +135,7 @@ export class EphemeralContainers {
   }
 
   /** Drops the containers of a pod whose folder was removed. */
-  forget(uid: string): void {
+  drop(uid: string): void {
     this.entries.delete(uid);
     this.syncAfter(uid, undefined);
   }

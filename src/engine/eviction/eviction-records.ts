@@ -37,12 +37,12 @@ export class EvictionRecords {
   /** Returns on its first call how an earlier agent evicted this pod. Returns undefined otherwise. */
   take(uid: string): Eviction | undefined {
     const eviction = this.earlier.get(uid);
-    this.forget(uid);
+    this.drop(uid);
     return eviction;
   }
 
   /** Drops the eviction of a pod whose folder was removed. */
-  forget(uid: string): void {
+  drop(uid: string): void {
     this.earlier.delete(uid);
   }
 

@@ -63,7 +63,7 @@ export class PodEvictions {
 
   /** Called for a pod that an operator starts. If an earlier agent evicted it, it starts without its old data. */
   clearEviction({ metadata: { uid } }: Pod): void {
-    if (this.deps.records.take(uid) !== undefined) this.note(uid, -Infinity);
+    if (this.deps.records.take(uid) !== undefined) this.record(uid, -Infinity);
   }
 
   private count({ signal, observedAtMonotonic }: CausedEviction): void {
@@ -117,7 +117,7 @@ export class PodEvictions {
     return this.deps.evictedPods().filter(({ eviction }) => !eviction.isDue);
   }
 
-  private note(uid: string, atMonotonic: number): void {
+  private record(uid: string, atMonotonic: number): void {
     const entry = this.deps.entryOf(uid);
     if (entry !== undefined) entry.eviction = { atMonotonic, isDue: false };
   }
@@ -127,7 +127,7 @@ export class PodEvictions {
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
     this.backOff.next(uid, clock.monotonic());
-    if (pod.spec.restartPolicy !== 'Never') this.note(uid, clock.monotonic());
+    if (pod.spec.restartPolicy !== 'Never') this.record(uid, clock.monotonic());
     workers.updatePod({
       type: 'kill',
       pod,

@@ -88,7 +88,7 @@ export class ThresholdWatch {
   async run(signal: AbortSignal): Promise<void> {
     const { thresholds, read } = this.deps;
     while (thresholds.length > 0) {
-      const { periodMs, isNew } = this.look(await read());
+      const { periodMs, isNew } = this.check(await read());
       if (isNew) for (const callback of this.callbacks) callback();
       await this.untilDue(periodMs, signal);
     }
@@ -96,7 +96,7 @@ export class ThresholdWatch {
 
   /** Applies values that the eviction manager has just read, instead of the next read. Does not call back. */
   observe(figures: SignalFigures): void {
-    this.wait(this.look(figures).periodMs);
+    this.wait(this.check(figures).periodMs);
   }
 
   /** Resolves after the period that the newest values allow. */
@@ -121,7 +121,7 @@ export class ThresholdWatch {
   }
 
   /** Returns the milliseconds until the next read. `isNew`: a signal fell below another threshold. */
-  private look(figures: SignalFigures): { periodMs: number; isNew: boolean } {
+  private check(figures: SignalFigures): { periodMs: number; isNew: boolean } {
     const { thresholds, leastBytesPerSecond, nearPeriodMs, clock } = this.deps;
     this.observeRate(figures, clock.monotonic());
     const fastest = Math.max(leastBytesPerSecond, 2 * this.bytesPerSecond);

@@ -31,7 +31,7 @@ interface Deps {
   policy: Pick<ContainerGCPolicy, 'maxPerPodContainer'>;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
-  undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'release'>;
+  undeclaredRecords: Pick<UndeclaredRecords, 'record' | 'release'>;
   /** Returns which of these pods an agent of this root-dir ran. */
   ownAmong: (uids: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Unmounts the volumes of a pod, if there are any. */
@@ -239,7 +239,7 @@ export class PodGarbage {
         this.startRemoval(uid, onRemoval);
         return;
       }
-      this.deps.undeclaredRecords.note(uid, 'removed');
+      this.deps.undeclaredRecords.record(uid, 'removed');
       meter?.count('kubelet_orphaned_runtime_pods_total', {});
       killOrphan(runningPod);
     } catch (error) {

@@ -44,7 +44,7 @@ export class UndeclaredRecords {
   }
 
   /** Records a decision. */
-  note(uid: string, state: UndeclaredState): void {
+  record(uid: string, state: UndeclaredState): void {
     if (this.states.get(uid) === state) return;
     this.states.set(uid, state);
     this.change(uid, async () => {

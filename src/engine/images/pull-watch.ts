@@ -90,10 +90,10 @@ export class PullWatch {
       return;
     }
     pull.layers = nextLayers(pull.layers, ingests, pull.startedAt);
-    this.note(image, pull, computePullProgress(pull.layers));
+    this.record(image, pull, computePullProgress(pull.layers));
   }
 
-  private note(image: string, pull: ImagePull, figures: PullProgress | undefined): void {
+  private record(image: string, pull: ImagePull, figures: PullProgress | undefined): void {
     const { receivedBytes, totalBytes } = pull.figures ?? {};
     if (figures === undefined || (figures.receivedBytes === receivedBytes && figures.totalBytes === totalBytes)) return;
     pull.figures = figures;

@@ -136,13 +136,13 @@ export class AppliedRevisions {
   }
 
   /** Drops a pod that starts over. */
-  forget(uid: string): void {
+  drop(uid: string): void {
     this.kept.delete(uid);
   }
 
   /** Drops the pod before its folder is removed. Resolves once no write to it is in progress. */
   async release(uid: string): Promise<void> {
-    this.forget(uid);
+    this.drop(uid);
     await this.writing.get(uid);
   }
 

@@ -105,9 +105,9 @@ export class ContainerLogManager {
     for (const id of this.logs.keys()) if (!ids.has(id)) this.logs.delete(id);
     const resting = running.filter(({ id }) => !this.logOf(id).isLookedAt);
     const onWork = (container: LoggedContainer): void => {
-      this.track(this.look(container, this.logOf(container.id), signal));
+      this.track(this.checkLog(container, this.logOf(container.id), signal));
     };
-    this.track(this.glance(resting, onWork));
+    this.track(this.measure(resting, onWork));
   }
 
   private track(work: Promise<void>): void {
@@ -121,7 +121,7 @@ export class ContainerLogManager {
    * Measures the logs, and calls back for each one that needs more work. Uses callbacks, because a promise for each log
    * takes twice the CPU, and nearly all logs are small.
    */
-  private glance(containers: readonly LoggedContainer[], onWork: (container: LoggedContainer) => void): Promise<void> {
+  private measure(containers: readonly LoggedContainer[], onWork: (container: LoggedContainer) => void): Promise<void> {
     return new Promise((resolve) => {
       let left = containers.length;
       const done = (container: LoggedContainer, stats?: Stats): void => {
@@ -164,7 +164,7 @@ export class ContainerLogManager {
   }
 
   /** Checks the log once, or repeatedly if it is fast. Never rejects. */
-  private async look(container: LoggedContainer, log: WatchedLog, signal: AbortSignal): Promise<void> {
+  private async checkLog(container: LoggedContainer, log: WatchedLog, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     log.isLookedAt = true;
     try {

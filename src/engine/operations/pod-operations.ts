@@ -13,8 +13,8 @@ import type { PodRecords } from './pod-records.ts';
 import type { PodRevisions } from './pod-revisions.ts';
 
 /** Longest waits for the runtime's answer about a pod: in general, and if its containers are already known. */
-const lookTimeoutMs = 10_000;
-const lookAgainTimeoutMs = 1000;
+const relistTimeoutMs = 10_000;
+const knownTimeoutMs = 1000;
 
 interface Deps {
   records: PodRecords;
@@ -27,7 +27,7 @@ interface Deps {
   /** Returns the last known status of a pod in the runtime. */
   podStatus: (uid: string) => RuntimePodStatus;
   /** Reads the status of a pod from the runtime. */
-  lookAtPod: (uid: string) => Promise<void>;
+  relistPod: (uid: string) => Promise<void>;
   /** Returns why the runtime does nothing now. Returns undefined if it answers. */
   runtimeWaitsBecause: () => string | undefined;
   /** Merges the lists of the sources again. */
@@ -79,7 +79,7 @@ export class PodOperations {
     for (const record of records.all()) {
       const pod = declaredPod(record);
       if (pod === undefined || record.restart === undefined) continue;
-      if (isRestarted(record.restart, podStatus(pod.metadata.uid))) records.note(withoutRestart(record));
+      if (isRestarted(record.restart, podStatus(pod.metadata.uid))) records.save(withoutRestart(record));
     }
   }
 
@@ -129,7 +129,7 @@ export class PodOperations {
   }
 
   private async restart(pod: Pod, container: string | undefined): Promise<string> {
-    const { podStatus, lookAtPod, retryPod, clock } = this.deps;
+    const { podStatus, relistPod, retryPod, clock } = this.deps;
     const { uid, name } = pod.metadata;
     const ends = restartable(pod, container).find((one) => restartPolicyOf(one, pod.spec) !== 'Always');
     if (ends !== undefined) {
@@ -139,7 +139,7 @@ export class PodOperations {
     }
     // Just after the agent started, the known status is empty.
     const isKnown = podStatus(uid).containerStatuses.length > 0;
-    await withTimeout(clock, isKnown ? lookAgainTimeoutMs : lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
+    await withTimeout(clock, isKnown ? knownTimeoutMs : relistTimeoutMs, relistPod(uid)).catch((error: unknown) => {
       if (!(error instanceof TimeoutError)) throw error;
       if (isKnown) return;
       throw new RequestRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);

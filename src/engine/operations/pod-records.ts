@@ -83,7 +83,7 @@ export class PodRecords {
   }
 
   /** Records in memory, and writes a little later. */
-  note(record: PodRecord): void {
+  save(record: PodRecord): void {
     const key = podKey(record);
     this.records.set(key, record);
     this.unwritten.add(key);
@@ -108,7 +108,7 @@ export class PodRecords {
         if (now === before) {
           this.unwritten.delete(key);
           this.records.set(key, asked);
-        } else if (now !== undefined) this.note(change(now));
+        } else if (now !== undefined) this.save(change(now));
       })
       .catch((error: unknown) => {
         this.warn(error);
@@ -117,7 +117,7 @@ export class PodRecords {
   }
 
   /** Drops a pod that is no longer declared. */
-  forget(pod: PodName): void {
+  remove(pod: PodName): void {
     const key = podKey(pod);
     if (!this.records.delete(key)) return;
     this.unwritten.delete(key);

@@ -77,8 +77,8 @@ export class PodRevisions {
       const taken = { name, takenAt: clock.now(), from, isDerivedUID, pod };
       // The earlier revision may have become Ready since the last review.
       const before = record === undefined ? emptyRecord(pod.metadata) : this.withReadiness(record);
-      records.note(withRevision(before, taken));
-    } else if (record.pin?.whileDeclared !== undefined) records.note(withoutPin(record));
+      records.save(withRevision(before, taken));
+    } else if (record.pin?.whileDeclared !== undefined) records.save(withoutPin(record));
     return { pod, isDerivedUID };
   }
 
@@ -92,7 +92,7 @@ export class PodRevisions {
     const key = podKey(pod);
     this.declared.delete(key);
     this.kept.delete(key);
-    this.deps.records.forget(pod);
+    this.deps.records.remove(pod);
   }
 
   /** Drops the pods that no source declares and that do not keep running. Called once all sources were read. */
@@ -163,9 +163,9 @@ export class PodRevisions {
     const current = currentRevision(record);
     const pod = this.deps.declaredPod(record);
     if (current === undefined || current.wasReady || pod === undefined) return;
-    const noted = this.withReadiness(record);
-    if (noted === record) this.rollBackIfLate(record, current, pod);
-    else this.deps.records.note(noted);
+    const updated = this.withReadiness(record);
+    if (updated === record) this.rollBackIfLate(record, current, pod);
+    else this.deps.records.save(updated);
   }
 
   /** If the current revision is Ready now, returns the record with that recorded. Otherwise returns the same record. */

@@ -88,7 +88,7 @@ export class EventWatch {
           this.begin(stream.name);
           // The container may keep running, in which case nothing changed.
           if (event.type === 'outOfMemory') this.deps.onOutOfMemory(event.id);
-          else void this.lookAt(event, signal);
+          else void this.relist(event, signal);
         }
         logger.debug({ stream: stream.name }, 'The event stream of the runtime ended');
       } catch (error) {
@@ -122,7 +122,7 @@ export class EventWatch {
   }
 
   /** Relists the pod until the listing shows the event's change. */
-  private async lookAt(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
+  private async relist(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     const { pleg, ends, clock, logger } = this.deps;
     if (event.end !== undefined) ends.record(event.id, event.end);
     try {

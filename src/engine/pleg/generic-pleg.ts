@@ -204,10 +204,10 @@ export class GenericPleg {
     record.asked = [];
     let isRead = asked !== 'everything';
     if (asked !== 'everything') for (const id of asked) isRead &&= await this.readEnded(record, id, signal);
-    if (!isRead) await this.look(record, signal);
+    if (!isRead) await this.read(record, signal);
   }
 
-  private async look(record: PodRecord, signal: AbortSignal): Promise<void> {
+  private async read(record: PodRecord, signal: AbortSignal): Promise<void> {
     const startedAtMonotonic = this.deps.clock.monotonic();
     try {
       [record.listed] = await this.deps.runtime.getPods({ signal, uid: record.uid });

@@ -79,7 +79,7 @@ export class PluginManager {
 
   /** kubelet: pluginmanager/reconciler/reconciler.go reconcile */
   private reconcile(sockets: ReadonlyMap<string, string>, stopped: AbortSignal): void {
-    for (const [path, known] of this.known) if (sockets.get(path) !== known.identity) this.forget(path, known);
+    for (const [path, known] of this.known) if (sockets.get(path) !== known.identity) this.remove(path, known);
     for (const [path, identity] of sockets) if (!this.known.has(path)) this.add(path, identity, stopped);
   }
 
@@ -90,7 +90,7 @@ export class PluginManager {
     this.afterOthers(path, () => this.register(path, known, known.gone.signal).finally(release));
   }
 
-  private forget(path: string, known: Known): void {
+  private remove(path: string, known: Known): void {
     this.known.delete(path);
     known.gone.abort(new Error('the socket of the plugin is gone'));
     this.afterOthers(path, () => {

@@ -60,7 +60,7 @@ export class PodLauncher implements StartActions {
     if (runsAnew) this.beginAnew(pod);
     if (!workers.has(uid)) {
       // Start the status over, because the pod was not admitted before or its last run under this UID has finished.
-      statusManager.forget(uid);
+      statusManager.remove(uid);
       // The pod restarts before its back-off is over, so its data and eviction record still exist.
       if (evictions.startsAfresh(uid) || runsAnew) garbage.startFreshRemoval(uid);
     }

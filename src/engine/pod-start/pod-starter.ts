@@ -124,7 +124,7 @@ export class PodStarter {
   }
 
   /** Records a change, and retries the admission of the pods that wait for it. */
-  note(news: AdmissionChange): void {
+  recordChange(news: AdmissionChange): void {
     if (this.news.has(news) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
       return;
     this.news.add(news);
@@ -173,7 +173,7 @@ export class PodStarter {
       case 'pull':
       case 'stopEarlier': {
         // The pod was admitted, so its status is outdated.
-        if (waitsForChange(entry.wait)) statusManager.forget(pod.metadata.uid);
+        if (waitsForChange(entry.wait)) statusManager.remove(pod.metadata.uid);
         entry.wait = undefined;
         if (plan.do === 'stopEarlier') {
           for (const one of plan.of) actions.replacements.endEarlier(one);

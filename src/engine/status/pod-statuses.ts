@@ -121,7 +121,7 @@ export class PodStatuses {
     });
     const withHealth = this.withDeviceHealth(uid, status);
     statusManager.setPodStatus(pod, withHealth);
-    statusRecords.note(uid, withHealth, this.doneOf(pod, podStatus, record));
+    statusRecords.save(uid, withHealth, this.doneOf(pod, podStatus, record));
     prober.triggerReadiness(uid, withHealth);
     return withHealth;
   }

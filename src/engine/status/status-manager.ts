@@ -92,7 +92,7 @@ export class StatusManager {
   }
 
   /** Removes the status of a pod that starts over. */
-  forget(uid: string): void {
+  remove(uid: string): void {
     this.startOver(uid);
     this.statuses.delete(uid);
   }

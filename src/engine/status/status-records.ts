@@ -99,7 +99,7 @@ export class StatusRecords {
   }
 
   /** Stores the persistent part of a new status. Writes it a little later, or at once if another container is done. */
-  note(uid: string, status: PodStatus, done: DoneContainer[]): void {
+  save(uid: string, status: PodStatus, done: DoneContainer[]): void {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
     this.change(uid, kept, { ...kept.record, ...lastingPart(status), done });

@@ -49,7 +49,7 @@ interface Deps {
   serviceNames: Pick<ServiceNames, 'update'>;
   evictions: PodEvictions;
   garbage: PodGarbage;
-  undeclaredRecords: Pick<UndeclaredRecords, 'note' | 'declared'>;
+  undeclaredRecords: Pick<UndeclaredRecords, 'record' | 'declared'>;
   undeclaredPods: UndeclaredPods;
   /** Ids of all sources. */
   sourceIds: readonly SourceId[];
@@ -154,7 +154,7 @@ export class SyncHandlers implements SyncHandler {
     // The pod may have been running undeclared.
     podManager.setPod(pod).outgoing = undefined;
     undeclaredRecords.declared(pod.metadata.uid);
-    undeclaredPods.forget(pod.metadata.uid);
+    undeclaredPods.drop(pod.metadata.uid);
   }
 
   /**
@@ -169,7 +169,7 @@ export class SyncHandlers implements SyncHandler {
    * of running containers. Retries the admission of pods that wait for a class.
    */
   handleConfigObjects(keys: readonly string[]): void {
-    this.deps.starter.note('order');
+    this.deps.starter.recordChange('order');
     const changed = new Set(keys);
     if (keys.some((key) => key.startsWith('Service/'))) this.deps.serviceNames.update();
     const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
@@ -345,8 +345,8 @@ export class SyncHandlers implements SyncHandler {
     const { uid } = pod.metadata;
     podManager.removePod(uid);
     starter.removed(uid);
-    undeclaredRecords.note(uid, 'removed');
-    undeclaredPods.forget(uid);
+    undeclaredRecords.record(uid, 'removed');
+    undeclaredPods.drop(uid);
     this.launcher.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     if (!this.deps.isNameDeclared(podFullName(pod.metadata))) this.deps.revisions.removed(pod.metadata);

@@ -80,7 +80,7 @@ export class UndeclaredPods {
     const { appliedRevisions, undeclaredRecords, emit, logger } = this.deps;
     this.decided = this.kept();
     if (this.decided.size === 0) return [];
-    for (const uid of this.decided) undeclaredRecords.note(uid, 'kept');
+    for (const uid of this.decided) undeclaredRecords.record(uid, 'kept');
     const pods = [...this.decided].flatMap((uid) => appliedRevisions.of(uid) ?? []);
     const names = pods.map(({ metadata }) => podKey(metadata)).sort();
     logger.warn({ pods: names, hint: confirmHint }, 'Keeping pods that no manifest of this start declares');
@@ -97,7 +97,7 @@ export class UndeclaredPods {
   }
 
   /** Stops treating a pod as kept, because it was declared or removed. */
-  forget(uid: string): void {
+  drop(uid: string): void {
     this.decided?.delete(uid);
   }
 }

@@ -39,17 +39,17 @@ test('a request that cannot be written is refused, and logged once until a write
 test('a request changes what is noted while it is written, and brings back no pod that is forgotten then', async () => {
   const rootDir = await temporaryFolder();
   const records = new PodRecords({ rootDir, clock: new FakeClock(), logger: pino({ level: 'silent' }) });
-  records.note(emptyRecord(web));
+  records.save(emptyRecord(web));
   const asked = records.ask(web, stopped);
   const newer = { ...emptyRecord(web), current: 2 };
-  records.note(newer);
+  records.save(newer);
   await asked;
   expect(records.all()).toEqual([stopped(newer)]);
   await records.close();
   expect(await readRecords(rootDir)).toEqual([stopped(newer)]);
 
   const late = records.ask(web, (newest) => ({ ...newest, current: 3 }));
-  records.forget(web);
+  records.remove(web);
   await late;
   await records.close();
   expect({ known: records.all(), written: await readRecords(rootDir) }).toEqual({ known: [], written: [] });
@@ -76,11 +76,11 @@ test('a record is written without its oldest revisions if it were too large to b
   });
   const large = { ...emptyRecord(web), current: 9, revisions: [1, 2, 3, 4, 5, 6, 7, 8, 9].map(revision) };
   const kept = { ...large, revisions: [2, 4, 5, 6, 7, 8, 9].map(revision) };
-  records.note(large);
+  records.save(large);
   await records.close();
   expect({ known: records.all(), read: await readRecords(rootDir) }).toEqual({ known: [kept], read: [kept] });
 
-  records.note(large);
+  records.save(large);
   await records.ask(web, stopped);
   expect({ known: records.all(), read: await readRecords(rootDir) }).toEqual({
     known: [stopped(kept)],

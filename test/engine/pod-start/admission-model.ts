@@ -71,7 +71,7 @@ export class AdmissionModel {
     });
     this.#events.subscribe((event) => {
       const news = admissionChange(event);
-      if (news !== undefined) this.#starter.note(news);
+      if (news !== undefined) this.#starter.recordChange(news);
       if (event.type === 'Recorded' && event.reason === 'Preempting') this.preempted.push(event.pod?.uid ?? '');
     });
   }
@@ -141,7 +141,7 @@ export class AdmissionModel {
 
   setShuttingDown(isShuttingDown: boolean): void {
     this.#isShuttingDown = isShuttingDown;
-    if (!isShuttingDown) this.#starter.note('node');
+    if (!isShuttingDown) this.#starter.recordChange('node');
   }
 
   /** The sync loop comes to what was asked of it. */
@@ -211,7 +211,7 @@ export class AdmissionModel {
     const isRunning = this.#workers.get(uid)?.hasContainers === true;
     if (!isRunning && !this.#isInTurn(pod)) this.violations.push(`${uid} starts before those it waits for`);
     if (this.#starter.isWaiting(uid)) this.violations.push(`${uid} is started and waits`);
-    if (!this.#workers.has(uid)) this.#statusManager.forget(uid);
+    if (!this.#workers.has(uid)) this.#statusManager.remove(uid);
     this.#create(pod);
   }
 

@@ -34,7 +34,7 @@ function readySince(lastTransitionTime: string): PodStatus {
 test('what a status says is there for the next life', async () => {
   await records.load([uid]);
   records.acknowledge(uid, 5);
-  records.note(uid, readySince('2025-01-01T00:00:00Z'), []);
+  records.save(uid, readySince('2025-01-01T00:00:00Z'), []);
   await records.close();
   const next = nextLife();
   await next.load([uid]);
@@ -52,9 +52,9 @@ test('what a status says is there for the next life', async () => {
 
 test('a pod that becomes ready soon after its start is written a second later', async () => {
   records.acknowledge(uid, 5);
-  records.note(uid, {}, []);
+  records.save(uid, {}, []);
   await clock.advance(2000);
-  records.note(uid, readySince('2025-01-01T00:00:02Z'), []);
+  records.save(uid, readySince('2025-01-01T00:00:02Z'), []);
   expect(clock.untilNextTimerMs).toBe(1000);
 });
 
@@ -62,7 +62,7 @@ test('a readiness that comes and goes is written twice a minute', async () => {
   records.acknowledge(uid, 5);
   const texts = new Set<string>();
   for (let second = 0; second < 60; second++) {
-    records.note(uid, readySince(`2025-01-01T00:00:${String(second).padStart(2, '0')}Z`), []);
+    records.save(uid, readySince(`2025-01-01T00:00:${String(second).padStart(2, '0')}Z`), []);
     await clock.advance(1000);
     texts.add(await readFile(statusPath(), 'utf8').catch(() => ''));
   }
@@ -84,11 +84,11 @@ test.each([
 
 test('nothing is written for a pod whose folder goes, and no folder is made', async () => {
   records.acknowledge(uid, 5);
-  records.note(uid, readySince('2025-01-01T00:00:00Z'), []);
+  records.save(uid, readySince('2025-01-01T00:00:00Z'), []);
   await records.release(uid);
   await rm(podDirs.podDir(uid), { recursive: true });
   records.acknowledge(uid, 6);
-  records.note(uid, readySince('2025-01-01T00:00:00Z'), []);
+  records.save(uid, readySince('2025-01-01T00:00:00Z'), []);
   await records.close();
   expect(await podDirs.podUIDs()).toEqual([]);
 });
@@ -96,7 +96,7 @@ test('nothing is written for a pod whose folder goes, and no folder is made', as
 test('a UID that is no name of a folder is in nobody’s way', async () => {
   await records.load(['../web']);
   records.acknowledge('../web', 5);
-  records.note('../web', readySince('2025-01-01T00:00:00Z'), []);
+  records.save('../web', readySince('2025-01-01T00:00:00Z'), []);
   await records.close();
   expect(records.of('../web')?.acknowledgedAt).toBe(5);
 });
@@ -111,7 +111,7 @@ const done: DoneContainer[] = [
 
 test('containers that are done are on disk at once, with all that is known of them', async () => {
   records.acknowledge(uid, 5);
-  records.note(uid, {}, done);
+  records.save(uid, {}, done);
   await records.saveDone(uid, done);
   const next = nextLife();
   await next.load([uid]);
@@ -133,7 +133,7 @@ test('a hook that has begun is on disk until it has ended', async () => {
   await records.hookStarted(uid, 'main', 'b');
   await records.hookStarted(uid, 'side', 'c');
   records.hookFinished(uid, 'side');
-  records.note(uid, readySince('2025-01-01T00:00:00Z'), []);
+  records.save(uid, readySince('2025-01-01T00:00:00Z'), []);
   await records.close();
   const next = nextLife();
   await next.load([uid]);
@@ -143,7 +143,7 @@ test('a hook that has begun is on disk until it has ended', async () => {
 test('a pod that runs anew is noted until it starts over', async () => {
   records.acknowledge(uid, 5);
   await records.runAnew(uid);
-  records.note(uid, readySince('2025-01-01T00:00:00Z'), done);
+  records.save(uid, readySince('2025-01-01T00:00:00Z'), done);
   const next = nextLife();
   await next.load([uid]);
   expect(next.of(uid)?.runsAnew).toBe(true);

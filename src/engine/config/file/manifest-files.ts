@@ -140,7 +140,7 @@ export class ManifestFiles {
     this.files.delete(path);
     this.claims.set(path, []);
     this.unsaved.delete(path);
-    void this.deps.lastGood?.forget(this.deps.source, path);
+    void this.deps.lastGood?.remove(this.deps.source, path);
   }
 
   /** Saves the new good revisions for the next start. */

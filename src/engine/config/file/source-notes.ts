@@ -33,7 +33,7 @@ export function saveNotes(
   { mountPoints, contested }: SourceNotes,
 ): void {
   if (mountPoints.size + contested.size === 0) {
-    void lastGood?.forget(source, notesOrigin);
+    void lastGood?.remove(source, notesOrigin);
     return;
   }
   const notes = { mountPoints: Object.fromEntries(mountPoints), contested: Object.fromEntries(contested) };

@@ -95,7 +95,7 @@ export class LastGoodManifests {
   }
 
   /** Deletes the saved manifest of a removed origin. Never rejects. */
-  forget(source: SourceName, where: string): Promise<void> {
+  remove(source: SourceName, where: string): Promise<void> {
     return this.want(keyOf(source, where), undefined);
   }
 

@@ -88,7 +88,7 @@ test('ends with what was asked last, however fast it is asked', async () => {
     manifests.save('file', '/m/a.yaml', body('one')),
     manifests.save('file', '/m/b.yaml', body('one')),
     manifests.save('file', '/m/a.yaml', body('two')),
-    manifests.forget('file', '/m/b.yaml'),
+    manifests.remove('file', '/m/b.yaml'),
     manifests.save('file', '/m/c.yaml', body('one')),
   ]);
   const where = (await open().list('file')).map((entry) => [entry.where, Buffer.from(entry.body).toString()]);
@@ -101,7 +101,7 @@ test('ends with what was asked last, however fast it is asked', async () => {
 test('knows what was asked before the disk does', async () => {
   const manifests = open();
   await manifests.save('file', '/m/a.yaml', body('one'));
-  const writing = [manifests.forget('file', '/m/a.yaml'), manifests.save('file', '/m/b.yaml', body('two'))];
+  const writing = [manifests.remove('file', '/m/a.yaml'), manifests.save('file', '/m/b.yaml', body('two'))];
   expect(await load(manifests, '/m/a.yaml')).toBeUndefined();
   expect(await load(manifests, '/m/b.yaml')).toMatchObject({ body: 'two' });
   await Promise.all(writing);
@@ -111,7 +111,7 @@ test('drops what it is told to, of one source only', async () => {
   const manifests = open();
   for (const where of ['/m/a.yaml', '/m/b.yaml', '/m/c.yaml']) await manifests.save('file', where, body(where));
   await manifests.save('http', 'http://server/', body('pod'));
-  await manifests.forget('file', '/m/a.yaml');
+  await manifests.remove('file', '/m/a.yaml');
   await open().retain('file', ['/m/c.yaml']);
   const left = [...(await open().list('file')), ...(await open().list('http'))];
   expect(left.map(({ where }) => where)).toEqual(['/m/c.yaml', 'http://server/']);
