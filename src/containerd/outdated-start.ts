@@ -1,13 +1,8 @@
-import { readFile, stat } from 'node:fs/promises';
+import { open, readFile, readlink, stat } from 'node:fs/promises';
 import { uptime } from 'node:os';
 import type { ProcessIdentity } from '../process/process-identity.ts';
 
-/** What a containerd reads only when it starts. */
-export interface StartFacts {
-  /** Device and inode of the program. */
-  program: string;
-  env: Readonly<Record<string, string | undefined>>;
-}
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables that change how images are pulled. */
 const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
@@ -24,11 +19,15 @@ const usualCertificates = [
 ];
 
 /** Returns the names of what differs. No values, because the URL of a proxy may contain a password. */
-export function computeStartChanges(started: StartFacts, now: StartFacts, certificatesChanged: boolean): string[] {
+export function computeStartChanges(
+  started: Environment,
+  now: Environment,
+  changed: { program: boolean; certificates: boolean },
+): string[] {
   return [
-    ...(started.program === now.program ? [] : ['the program containerd']),
-    ...[...variables, ...certificateVariables].filter((name) => (started.env[name] ?? '') !== (now.env[name] ?? '')),
-    ...(certificatesChanged ? ['the certificates of this machine'] : []),
+    ...(changed.program ? ['the program containerd'] : []),
+    ...[...variables, ...certificateVariables].filter((name) => (started[name] ?? '') !== (now[name] ?? '')),
+    ...(changed.certificates ? ['the certificates of this machine'] : []),
   ];
 }
 
@@ -42,17 +41,34 @@ export async function startChanges(
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<string[]> {
   try {
-    const [running, installed, environ] = await Promise.all([
-      stat(`/proc/${pid}/exe`),
-      stat(containerd),
+    const [environ, program, certificates] = await Promise.all([
       readFile(`/proc/${pid}/environ`, 'utf8'),
+      isOtherProgram(pid, containerd),
+      haveCertificatesChanged(startedAt(startTicks), env),
     ]);
-    const started = { program: `${running.dev}:${running.ino}`, env: parseEnvironment(environ) };
-    const now = { program: `${installed.dev}:${installed.ino}`, env };
-    return computeStartChanges(started, now, await haveCertificatesChanged(startedAt(startTicks), env));
+    return computeStartChanges(parseEnvironment(environ), env, { program, certificates });
   } catch {
     // It has exited, or its program is being replaced. The next start compares again.
     return [];
+  }
+}
+
+/** A script runs as another program, so only a removed file shows that it was replaced. */
+async function isOtherProgram(pid: number, containerd: string): Promise<boolean> {
+  const exe = `/proc/${pid}/exe`;
+  if ((await readlink(exe)).endsWith(' (deleted)')) return true;
+  const [running, installed] = await Promise.all([stat(exe), stat(containerd)]);
+  const isSame = running.dev === installed.dev && running.ino === installed.ino;
+  return !isSame && !(await isScript(containerd));
+}
+
+async function isScript(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer.toString() === '#!';
+  } finally {
+    await file.close();
   }
 }
 
