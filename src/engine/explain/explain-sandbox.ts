@@ -15,10 +15,16 @@ export function explainSandbox(subject: Subject): Finding | undefined {
 function explainDelay(subject: Subject): Finding | undefined {
   const event = pastEvents(subject).at(-1);
   if (event?.reason !== reasons.sandboxDelayed) return undefined;
+  const [, seconds = '', plugin] =
+    /within (\d+) s(?:: it waits for the network plugin (.+))?$/.exec(event.message) ?? [];
   const cause = 'the container runtime is still making the sandbox of the pod';
   const evidence = [eventEvidence(event)];
   if (subject.pod.spec.hostNetwork === true) {
     return { stage: 'start', cause, evidence, ways: [lookAtRuntime(subject)] };
+  }
+  if (plugin !== undefined) {
+    const waits = `waits for its network (plugin ${plugin}, more than ${seconds} s)`;
+    return { stage: 'network', cause: waits, evidence, ways: hungPluginWays };
   }
   return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginWays };
 }

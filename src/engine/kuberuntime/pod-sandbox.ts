@@ -7,6 +7,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
+import { runningNetworkPlugin } from '../host/network-plugin.ts';
 import { podLogsDirectory } from '../container/log-paths.ts';
 import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclusive-cpus.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -70,6 +71,14 @@ export async function podSandbox(
   );
   if (config === undefined) return undefined;
   if (!createSandbox) return { id: sandboxID, config, podIPs: podStatus.ips };
+  let isAnswered = false;
+  const reportDelay = async (): Promise<void> => {
+    const plugin = await runningNetworkPlugin(pod.metadata.uid).catch(() => undefined);
+    if (isAnswered) return;
+    const because = plugin === undefined ? '' : `: it waits for the network plugin ${plugin}`;
+    const message = `The container runtime has not created the pod sandbox within ${delayMs / 1000} s${because}`;
+    recorder.warning(reasons.sandboxDelayed, message);
+  };
   try {
     await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
     for (const listener of await findPortListeners(pod))
@@ -80,11 +89,10 @@ export async function podSandbox(
       clock,
       signal,
       (options) => runtime.runPodSandbox(request, options),
-      () => {
-        const message = `The container runtime has not created the pod sandbox within ${delayMs / 1000} s`;
-        recorder.warning(reasons.sandboxDelayed, message);
-      },
-    );
+      () => void reportDelay(),
+    ).finally(() => {
+      isAnswered = true;
+    });
     if (pod.spec.hostNetwork === true) {
       results.push({ action: 'createPodSandbox', target });
       return { id: podSandboxId, config, podIPs: [] };

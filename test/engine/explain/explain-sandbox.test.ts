@@ -61,6 +61,13 @@ test.each([
   expect([ways[0]?.startsWith(way), ways[1]]).toEqual([true, 'Or leave spec.runtimeClassName out.']);
 });
 
+test('a network plugin that hangs is named with the time', () => {
+  const message =
+    'The container runtime has not created the pod sandbox within 20 s: it waits for the network plugin dhcp';
+  const { stage, cause } = explained({}, reasons.sandboxDelayed, message);
+  expect({ stage, cause }).toEqual({ stage: 'network', cause: 'waits for its network (plugin dhcp, more than 20 s)' });
+});
+
 test('a pause image that cannot be pulled is named', () => {
   const message = 'failed to get sandbox image "registry.k8s.io/pause:3.6": failed to pull image';
   expect(waysOf({}, reasons.failedCreatePodSandBox, message)).toEqual([
