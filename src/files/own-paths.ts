@@ -6,7 +6,7 @@ import { hasCode, UserError } from '../errors.ts';
 const readFolders = [
   ...['applied', 'cni', 'cni/net.d', 'containerd', 'containerd/certs.d', 'images', 'manifests-last-good'],
   ...['persistent-volumes', 'pki', 'plugins', 'plugins_registry', 'pods', 'runs', 'seccomp'],
-  ...['state', 'state/git', 'state/history', 'state/operations'],
+  ...['state', 'state/git', 'state/history', 'state/operations', 'state/status-urls'],
 ] as const;
 
 /**

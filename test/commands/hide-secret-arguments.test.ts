@@ -8,6 +8,7 @@ test('what may be secret in URLs and headers is not shown', () => {
     '--manifest-url=https://box.example/more.yaml?s3cret',
     ...['--manifest-url-header', 'Authorization: Bearer s3cret', '--manifest_url_header=X-Key:s3cret'],
     ...['--manifest-url-token-file', '/run/token'],
+    ...['--status-url', 'https://me:s3cret@home.example/?s3cret', '--status-url-header=X-Key: s3cret'],
   ];
   expect(shownArguments(argv)).toEqual([
     ...['node', 'kubelet-ts', 'run', 'pods/', '--root-dir=/r'],
@@ -15,6 +16,7 @@ test('what may be secret in URLs and headers is not shown', () => {
     '--manifest-url=https://box.example/more.yaml?…',
     ...['--manifest-url-header', 'Authorization: …', '--manifest_url_header=X-Key: …'],
     ...['--manifest-url-token-file', '/run/token'],
+    ...['--status-url', 'https://home.example/?…', '--status-url-header=X-Key: …'],
   ]);
 });
 

@@ -18,7 +18,7 @@ const contentField = /^(?:data|stringData|binaryData)$/i;
 /** Lists of `{name, value}`. */
 const variableLists: readonly string[] = ['env', 'httpHeaders'];
 /** Headers of the configuration and of the flags. */
-const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeaders'];
+const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeaders', 'statusURLHeaders'];
 /** Annotations of Kubernetes and kubelet-ts.io have known values, except the one that copies a whole manifest. */
 const knownAnnotation = /^(?:[\w.-]+\.)?(?:kubernetes|kubelet-ts)\.io\/(?!last-applied-configuration$)/;
 /** An argument that the credential follows, such as `--password`. */

@@ -26,6 +26,7 @@ test('a planted secret is nowhere in the bundle, whatever place declares it and 
     urlPassword: 'plant-url-password-97',
     urlQuery: 'plant-url-query-98',
     urlHeader: 'plant-url-header-99',
+    statusHeader: 'plant-status-header-103',
     argument: 'plant-argument-100',
     nextArgument: 'plant-next-argument-101',
     field: 'plant-field-102',
@@ -71,6 +72,7 @@ test('a planted secret is nowhere in the bundle, whatever place declares it and 
     json('configuration.json', {
       staticPodURL: `https://user:${planted.urlPassword}@host/pod.yaml?sig=${planted.urlQuery}`,
       staticPodURLHeader: { Authorization: [`Bearer ${planted.urlHeader}`] },
+      statusURLHeaders: [['X-Site', planted.statusHeader]],
       dbPassword: planted.field,
       tokenAuthFile: '/etc/tokens.csv',
     }),
@@ -117,6 +119,7 @@ test('a planted secret is nowhere in the bundle, whatever place declares it and 
   expect(JSON.parse(texts['configuration.json'] ?? '')).toEqual({
     staticPodURL: 'https://<hidden>@host/pod.yaml?<hidden>',
     staticPodURLHeader: { Authorization: ['<hidden>'] },
+    statusURLHeaders: [['<hidden>', '<hidden>']],
     dbPassword: '<hidden>',
     tokenAuthFile: '/etc/tokens.csv',
   });
