@@ -23,7 +23,7 @@ interface Deps {
  * revisions.
  */
 const maxFileBytes = 32 * 1024 * 1024;
-/** Delay of writes that nothing depends on, and before a failed write is retried. */
+/** Delay of writes that nothing waits for, and before a failed write is retried. */
 const batchMs = 1000;
 const retryMs = 30_000;
 
@@ -47,9 +47,9 @@ const recordsFolder = (rootDir: string): string => join(rootDir, 'state', 'opera
 /**
  * The records of declared pods on disk, one file per pod in `<root-dir>/state/operations/`, readable only by its owner.
  *
- * INVARIANTS: a file is complete or absent. `ask` resolves once the record would survive a power cut; until then it has
- * no effect. New revisions are recorded in memory at once and written a little later, because the manifest still has
- * them. A file that is not a record is renamed and logged.
+ * INVARIANTS: a file is complete or absent, after a power cut too. `ask` resolves once the record would survive one;
+ * until then it has no effect. New revisions are recorded in memory at once and written a little later, because the
+ * manifest still has them. A file that is not a record is renamed and logged.
  */
 export class PodRecords {
   private readonly folder: string;
@@ -102,7 +102,8 @@ export class PodRecords {
       .run(async () => {
         const before = this.records.get(key);
         if (before === undefined && !isNew) return;
-        const asked = await this.write(change(before ?? emptyRecord(pod)), true);
+        const asked = await this.write(change(before ?? emptyRecord(pod)));
+        await syncFolder(this.folder);
         this.isFailing = false;
         const now = this.records.get(key);
         if (now === before) {
@@ -149,12 +150,13 @@ export class PodRecords {
       .run(async () => {
         for (const key of [...this.unwritten]) {
           const record = this.records.get(key);
-          const written = record && (await this.write(record, false));
+          const written = record && (await this.write(record));
           // It may have changed during the write.
           if (this.records.get(key) !== record) continue;
           this.unwritten.delete(key);
           if (written !== undefined) this.records.set(key, written);
         }
+        await syncFolder(this.folder);
         this.isFailing = false;
       })
       .catch((error: unknown) => {
@@ -163,11 +165,10 @@ export class PodRecords {
   }
 
   /** Resolves with the written record. It lacks revisions that would make it too large to read. */
-  private async write(record: PodRecord, isDurable: boolean): Promise<PodRecord> {
+  private async write(record: PodRecord): Promise<PodRecord> {
     const written = fitted(record, maxFileBytes);
     await makeFolder(this.folder, 0o700);
-    await replaceFile(this.pathOf(record), Buffer.from(JSON.stringify(written)), { isDurable });
-    if (isDurable) await syncFolder(this.folder);
+    await replaceFile(this.pathOf(record), Buffer.from(JSON.stringify(written)));
     const dropped = record.revisions.length - written.revisions.length;
     const message = 'The revisions of a pod are too large, history and rollback miss the oldest ones';
     if (dropped > 0) this.deps.logger.warn({ pod: podKey(record), dropped }, message);
@@ -182,7 +183,8 @@ export class PodRecords {
       if (isOutOfResources(error)) throw error;
       const aside = `${path}.malformed`;
       await rename(path, aside).catch(() => undefined);
-      const message = 'The record of a pod cannot be read and is set aside; a stop or hold of this pod is forgotten';
+      const message =
+        'The record of a pod cannot be read and is set aside; its revisions are lost, and a stop or hold if it had one';
       this.deps.logger.warn({ path: aside, err: errorMessage(error) }, message);
     }
   }

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
  * while the kubelet polls every second. kubelet: util/queue/work_queue.go
  */
 export class WorkQueue {
-  private readonly timers = new Map<string, { dueAt: number; cancel: () => void }>();
+  private readonly timers = new Map<string, { dueAtMonotonic: number; cancel: () => void }>();
 
   constructor(private readonly deps: { clock: Clock; onDue: (uid: string) => void }) {}
 
@@ -16,7 +16,7 @@ export class WorkQueue {
       this.timers.delete(uid);
       onDue(uid);
     });
-    this.timers.set(uid, { dueAt: clock.now() + delayMs, cancel });
+    this.timers.set(uid, { dueAtMonotonic: clock.monotonic() + delayMs, cancel });
   }
 
   remove(uid: string): void {
@@ -24,9 +24,11 @@ export class WorkQueue {
     this.timers.delete(uid);
   }
 
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, by the wall clock as it is set now. */
   dueAt(uid: string): number | undefined {
-    return this.timers.get(uid)?.dueAt;
+    const { clock } = this.deps;
+    const timer = this.timers.get(uid);
+    return timer && Math.round(clock.now() + timer.dueAtMonotonic - clock.monotonic());
   }
 
   stop(): void {

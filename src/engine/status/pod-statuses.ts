@@ -12,6 +12,7 @@ import type { ResizeState } from './generate-conditions.ts';
 import { generatePodStatus, type IPFamily } from './generate-pod-status.ts';
 import type { ReasonCache } from './reason-cache.ts';
 import type { StatusManager } from './status-manager.ts';
+import { plausibleStartTime } from './plausible-start-time.ts';
 import type { StatusRecord, StatusRecords } from './status-records.ts';
 
 interface Deps {
@@ -92,18 +93,18 @@ export class PodStatuses {
     const record = statusRecords.acknowledge(uid, clock.now());
     const { acknowledgedAt, conditions, restarts, starting } = record;
     const oldStatus = statusManager.get(uid);
+    const now = clock.now();
+    // Not the status' start time for deadlines: it is truncated to seconds, so the deadline would pass too early.
+    const since = (): number => wallClock.since(acknowledgedAt);
+    const startTime = plausibleStartTime(oldStatus?.startTime ?? formatTime(acknowledgedAt), { now, since });
     const status = generatePodStatus({
       pod: this.deps.ephemeral.effective(pod),
       podStatus: this.withDone(podStatus),
       // A pod that was stopped or evicted before its first sync has a status without a start time.
       oldStatus:
         oldStatus?.startTime === undefined
-          ? {
-              ...oldStatus,
-              startTime: formatTime(acknowledgedAt),
-              conditions: [...(oldStatus?.conditions ?? []), ...conditions],
-            }
-          : oldStatus,
+          ? { ...oldStatus, startTime, conditions: [...(oldStatus?.conditions ?? []), ...conditions] }
+          : { ...oldStatus, startTime },
       probes: prober.results,
       // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
@@ -111,9 +112,8 @@ export class PodStatuses {
       restarts,
       startFailures: reasonCache.of(uid),
       podIsTerminal,
-      now: clock.now(),
-      // Do not use the status' start time: it is truncated to seconds, so the deadline would pass too early.
-      since: () => wallClock.since(acknowledgedAt),
+      now,
+      since,
       runtimeName: runtimeName(),
       nodeIPFamily: nodeIPFamily(),
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),

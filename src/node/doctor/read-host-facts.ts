@@ -6,20 +6,16 @@ import { readMountInfo } from '../../engine/host/mount-info.ts';
 import { readClockSettings } from '../../engine/host/wall-clock-store.ts';
 import { hasCode } from '../../errors.ts';
 import { findReadOnlyMount } from '../../files/read-only-mount.ts';
-import { ownProgram } from '../../process/own-program.ts';
+import { buildTime } from '../../process/build-time.ts';
 import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from './checks/facts.ts';
 import type { Fact } from './checks/finding.ts';
 import { readImageFolders } from './read-runtime-facts.ts';
 
-/** No release of kubelet-ts is older. npm dates files of packages to 1985. */
-const oldestRelease = Date.UTC(2026, 0, 1);
-
 export async function readClock(rootDir: string): Promise<ClockFacts> {
-  const builtAt = (await stat(ownProgram())).mtimeMs;
   const offsets = (await readClockSettings(rootDir)).map(({ offset }) => offset);
   return {
     now: Date.now(),
-    builtAt: Math.max(builtAt, oldestRelease),
+    builtAt: await buildTime(),
     stepsMs: offsets.slice(1).map((offset, index) => offset - (offsets[index] ?? offset)),
   };
 }

@@ -1,3 +1,4 @@
+import { oldestRelease } from '../../process/build-time.ts';
 import type { Logger } from '../../logger.ts';
 import { createLogger, type LogFormat } from './create-logger.ts';
 import { programVersion } from '../../process/program-version.ts';
@@ -30,6 +31,13 @@ export async function createNodeLogger(
     secrets,
   });
   logger.info({ version: programVersion, kubernetesVersion: referenceVersion }, 'Starting kubelet-ts');
+  if (Date.now() < oldestRelease) {
+    const hint = 'Ages are right once it is set: timedatectl set-ntp true, or date -s';
+    logger.warn(
+      { now: new Date().toISOString(), hint },
+      'The clock is not set; until then, certificates count as not valid yet',
+    );
+  }
   for (const { message, origin, line, column, field, hint } of warnings) {
     logger.warn({ origin, line, column, field, hint }, message);
   }

@@ -82,9 +82,10 @@ async function readPair(certFile: string, keyFile: string): Promise<ServingPair>
   return { cert, key };
 }
 
-/** `now` in milliseconds since the epoch. */
+/** `now` in milliseconds since the epoch. A pair that is not valid yet was made while the clock was ahead. */
 function shouldRenew(cert: string, now: number): boolean {
-  return Date.parse(new X509Certificate(cert).validTo) - now < renewBeforeMs;
+  const { validFrom, validTo } = new X509Certificate(cert);
+  return Date.parse(validFrom) > now || Date.parse(validTo) - now < renewBeforeMs;
 }
 
 /**

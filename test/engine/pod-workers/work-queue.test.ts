@@ -68,3 +68,12 @@ test('may be filled again by who is told', async () => {
   await clock.advance(250);
   expect(due).toEqual([0, 100, 200]);
 });
+
+test('is due after the time that is left, also if the clock is set meanwhile', async () => {
+  const { clock, queue, due } = makeQueue();
+  queue.enqueue('a', 60_000);
+  clock.setWallClock(clock.now() - 3_600_000);
+  expect(queue.dueAt('a')).toBe(clock.now() + 60_000);
+  await clock.advance(60_000);
+  expect(due).toHaveLength(1);
+});

@@ -70,6 +70,14 @@ test('a pair is kept until thirty days before its end, and a damaged one is repl
   expect(await readFile(join(files.certDir, 'kubelet.crt'), 'utf8')).toBe(third.cert);
 });
 
+test('a pair that was made while the clock was ahead is made anew', async () => {
+  const files = await filesIn();
+  const ahead = await servingPair(files, { now: () => start + 14 * 365 * dayMs });
+  const { cert } = await servingPair(files, { now: () => start });
+  expect(cert).not.toBe(ahead.cert);
+  expect(Date.parse(new X509Certificate(cert).validFrom)).toBeLessThanOrEqual(start);
+});
+
 test('a pair of the user that does not fit is refused with the files', async () => {
   const files = await filesIn();
   await servingPair(files, { now: () => start });
