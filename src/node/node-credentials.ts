@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CredentialProvider } from '../api/kubelet-configuration/credential-provider-config.ts';
 import { systemClock } from '../clock.ts';
 import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
 import type { DockerConfig } from '../engine/images/docker-config.ts';
-import { errorMessage, UserError } from '../errors.ts';
+import { errorMessage, hasCode, UserError } from '../errors.ts';
 import { readFailure } from '../files/file-failure.ts';
 import type { Logger } from '../logger.ts';
 import { maxNamedFileBytes, readRegularFile } from '../files/regular-file.ts';
@@ -63,7 +63,46 @@ async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Pro
     );
 }
 
-async function readProviders(file: string): Promise<CredentialProvider[]> {
+/** The providers of a file, or of all files of a folder. */
+async function readProviders(path: string): Promise<CredentialProvider[]> {
+  const owners = new Map<string, string>();
+  const providers: CredentialProvider[] = [];
+  for (const file of await configFiles(path)) {
+    for (const provider of await readProvidersOf(file)) {
+      const { name } = provider;
+      const owner = owners.get(name);
+      if (owner !== undefined) {
+        throw new UserError(`${file}: the credential provider ${name} is in ${owner} too`, {
+          hint: 'Remove it from one of the two files.',
+        });
+      }
+      owners.set(name, file);
+      providers.push(provider);
+    }
+  }
+  return providers;
+}
+
+/** The file itself, or the files in a folder by name, without those below it. kubelet: plugin/config.go */
+async function configFiles(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    // What is wrong with a file is reported when it is read.
+    if (hasCode(error, 'ENOTDIR', 'ENOENT')) return undefined;
+    throw new UserError(`the credential providers ${path} cannot be read: ${readFailure(error, 'folder')}`, {
+      cause: error,
+    });
+  });
+  if (entries === undefined) return [path];
+  const files = entries.filter((entry) => !entry.isDirectory() && configName.test(entry.name));
+  if (files.length > 0) return files.map(({ name }) => join(path, name)).sort();
+  throw new UserError(`the folder ${path} has no configuration of credential providers`, {
+    hint: 'Their files end in .json, .yaml or .yml.',
+  });
+}
+
+const configName = /\.(?:json|ya?ml)$/;
+
+async function readProvidersOf(file: string): Promise<CredentialProvider[]> {
   const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
   const bytes = await readRegularFile(file, maxNamedFileBytes, { followLinks: true }).catch((cause: unknown) => {
     throw new UserError(`the credential providers ${file} cannot be read: ${readFailure(cause)}`, { cause });

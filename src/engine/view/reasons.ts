@@ -50,6 +50,7 @@ export const reasons = {
   freeDiskSpaceFailed: 'FreeDiskSpaceFailed',
   imageGCFailed: 'ImageGCFailed',
   inspectFailed: 'InspectFailed',
+  invalidImageID: 'InvalidImageID',
   invalidDiskCapacity: 'InvalidDiskCapacity',
   killing: 'Killing',
   manifestBroken: 'ManifestBroken',
@@ -86,6 +87,7 @@ export const reasons = {
   noReachableNameServer: 'NoReachableNameServer',
   // Not in the kubelet, because it does not run if a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',
+  cgroupV1: 'CgroupV1',
   // Not in the kubelet, because it stops a pod before the images of its next revision are present.
   replacementWaits: 'ReplacementWaits',
   resizeStarted: 'ResizeStarted',

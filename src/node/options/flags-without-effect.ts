@@ -11,34 +11,31 @@ const stderr = 'the log goes to stderr; --log-level sets the least severe level'
 const test = 'it was for tests of the kubelet';
 
 /**
- * A flag of the kubelet in commander's notation, why it has no effect, and, if known, the Kubernetes release since
- * which it has none in the kubelet either.
+ * A flag of the kubelet in commander's notation, why it has no effect, and the Kubernetes release since which a kubelet
+ * refuses it, if one does.
  */
 export type FlagWithoutEffect = readonly [flags: string, reason: string, since?: string];
 
-/**
- * The flags of kubelets since 1.18 that are not fields of the configuration and have no effect here. The reference
- * kubelet refuses those with a release.
- */
+/** The flags of kubelets since 1.18 that are not fields of the configuration and have no effect here. */
 export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--add-dir-header [boolean]', stderr, '1.26'],
   ['--allow-privileged [boolean]', 'a pod says itself what is privileged', '1.15'],
   ['--alsologtostderr [boolean]', stderr, '1.26'],
-  ['--application-metrics-count-limit <n>', statistics],
+  ['--application-metrics-count-limit <n>', statistics, '1.37'],
   ['--azure-container-registry-config <path>', '--image-credential-provider-config takes its place'],
-  ['--boot-id-file <paths>', statistics],
+  ['--boot-id-file <paths>', statistics, '1.37'],
   ['--bootstrap-kubeconfig <path>', apiServer],
   ['--cadvisor-port <port>', statistics, '1.12'],
   ['--chaos-chance <share>', test, '1.22'],
-  ['--cloud-config <path>', apiServer],
+  ['--cloud-config <path>', apiServer, '1.34'],
   ['--cloud-provider <name>', apiServer],
   ['--cni-bin-dir <path>', cni, '1.24'],
   ['--cni-cache-dir <path>', cni, '1.24'],
   ['--cni-conf-dir <path>', cni, '1.24'],
-  ['--container-hints <path>', statistics],
+  ['--container-hints <path>', statistics, '1.37'],
   ['--container-runtime <name>', 'every runtime is asked over CRI; --container-runtime-endpoint names it', '1.27'],
-  ['--containerd <endpoint>', statistics],
-  ['--containerd-namespace <name>', statistics],
+  ['--containerd <endpoint>', statistics, '1.37'],
+  ['--containerd-namespace <name>', statistics, '1.37'],
   ['--docker <endpoint>', statistics],
   ['--docker-endpoint <endpoint>', dockershim, '1.24'],
   ['--docker-env-metadata-whitelist <names>', statistics],
@@ -50,9 +47,9 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--docker-tls-key <path>', statistics],
   ['--dynamic-config-dir <path>', apiServer, '1.24'],
   ['--enable-cadvisor-json-endpoints [boolean]', statistics, '1.21'],
-  ['--enable-load-reader [boolean]', statistics],
-  ['--event-storage-age-limit <durations>', statistics],
-  ['--event-storage-event-limit <numbers>', statistics],
+  ['--enable-load-reader [boolean]', statistics, '1.37'],
+  ['--event-storage-age-limit <durations>', statistics, '1.37'],
+  ['--event-storage-event-limit <numbers>', statistics, '1.37'],
   ['--exit-on-lock-contention [boolean]', 'the control socket is the lock of the root-dir'],
   ['--experimental-allocatable-ignore-eviction [boolean]', removed],
   ['--experimental-bootstrap-kubeconfig <path>', apiServer, '1.23'],
@@ -61,40 +58,40 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--experimental-kernel-memcg-notification [boolean]', '--kernel-memcg-notification took its place', '1.25'],
   ['--experimental-logging-sanitization [boolean]', removed],
   ['--experimental-mounter-path <path>', removed],
-  ['--global-housekeeping-interval <duration>', statistics],
+  ['--global-housekeeping-interval <duration>', statistics, '1.37'],
   ['--housekeeping-interval <duration>', statistics],
   ['--image-pull-progress-deadline <duration>', dockershim, '1.24'],
   ['--keep-terminated-pod-volumes [boolean]', remains, '1.31'],
   ['--kubeconfig <path>', apiServer],
   ['--lock-file <path>', 'the control socket is the lock of the root-dir'],
   ['--log-backtrace-at <place>', stderr, '1.26'],
-  ['--log-cadvisor-usage [boolean]', statistics],
+  ['--log-cadvisor-usage [boolean]', statistics, '1.37'],
   ['--log-dir <path>', stderr, '1.26'],
   ['--log-file <path>', stderr, '1.26'],
   ['--log-file-max-size <megabytes>', stderr, '1.26'],
   ['--logtostderr [boolean]', stderr, '1.26'],
-  ['--machine-id-file <paths>', statistics],
+  ['--machine-id-file <paths>', statistics, '1.37'],
   ['--master-service-namespace <name>', apiServer, '1.27'],
   ['--max-housekeeping-interval <duration>', statistics],
   ['--network-plugin <name>', cni, '1.24'],
   ['--non-masquerade-cidr <cidr>', cni, '1.24'],
   ['--one-output [boolean]', stderr, '1.26'],
-  ['--pod-infra-container-image <image>', 'the runtime chooses the pause image'],
+  ['--pod-infra-container-image <image>', 'the runtime chooses the pause image', '1.35'],
   ['--really-crash-for-testing [boolean]', test],
   ['--redirect-container-streaming [boolean]', 'streams always pass through the agent', '1.20'],
-  ['--register-schedulable [boolean]', apiServer],
+  ['--register-schedulable [boolean]', apiServer, '1.34'],
   ['--runtime-cgroups <path>', 'the runtime stays in the cgroup it was started in'],
   ['--seccomp-profile-root <path>', 'profiles are in seccomp/ below --root-dir', '1.23'],
   ['--skip-headers [boolean]', stderr, '1.26'],
   ['--skip-log-headers [boolean]', stderr, '1.26'],
   ['--stderrthreshold <level>', stderr, '1.26'],
-  ['--storage-driver-buffer-duration <duration>', statistics],
-  ['--storage-driver-db <name>', statistics],
-  ['--storage-driver-host <address>', statistics],
-  ['--storage-driver-password <password>', statistics],
-  ['--storage-driver-secure [boolean]', statistics],
-  ['--storage-driver-table <name>', statistics],
-  ['--storage-driver-user <name>', statistics],
+  ['--storage-driver-buffer-duration <duration>', statistics, '1.37'],
+  ['--storage-driver-db <name>', statistics, '1.37'],
+  ['--storage-driver-host <address>', statistics, '1.37'],
+  ['--storage-driver-password <password>', statistics, '1.37'],
+  ['--storage-driver-secure [boolean]', statistics, '1.37'],
+  ['--storage-driver-table <name>', statistics, '1.37'],
+  ['--storage-driver-user <name>', statistics, '1.37'],
 ];
 
 /** Adds these flags, hidden in --help, so that the command line of a kubelet works unchanged. */
@@ -109,7 +106,8 @@ export function warnOfFlags(values: object): ManifestProblem[] {
   return flagsWithoutEffect.flatMap(([flags, reason, since]) => {
     const { long, attributeName } = optionOf(flags);
     if (!given.has(attributeName)) return [];
-    const message = `without effect ${since === undefined ? 'here' : `since Kubernetes ${since}`}: ${reason}`;
+    const refused = since === undefined ? '' : `; kubelets since Kubernetes ${since} refuse it`;
+    const message = `without effect here: ${reason}${refused}`;
     return [{ origin: long, message, severity: 'warning' as const }];
   });
 }

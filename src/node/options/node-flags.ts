@@ -12,7 +12,10 @@ export function addNodeOptions(command: Command): Command {
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
     .option('--hostname-override <name>', 'node name (default: the host name)')
     .option('--node-ip <ip>', 'address of the node; one per family', list)
-    .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
+    .option(
+      '--image-credential-provider-config <path>',
+      'file that lists the programs for registry credentials, or folder of such files',
+    )
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .option(
       '--in-place [boolean]',

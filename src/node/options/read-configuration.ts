@@ -65,7 +65,7 @@ export async function readConfiguration(
   const problems: ManifestProblem[] = [];
   const file = !config ? undefined : await readLayer(resolve(config), { paths, problems });
   const dropIns: ConfigurationLayer[] = [];
-  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir), paths)) {
+  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir), { paths, problems })) {
     const layer = await readLayer(path, { paths, problems, isDropIn: true });
     if (layer) dropIns.push(layer);
   }
@@ -115,16 +115,19 @@ async function readBytes(path: string, paths: PathGuard): Promise<Uint8Array> {
 
 const dropInExtension = '.conf';
 
-/** The drop-ins at any depth below a folder, ordered by name, folders among files. */
-async function dropInPaths(folder: string, paths: PathGuard): Promise<string[]> {
+/** The drop-ins at any depth below a folder, ordered by name, folders among files. Warns of other files. */
+async function dropInPaths(folder: string, reading: Reading): Promise<string[]> {
   const found: string[] = [];
-  for (const entry of await sortedEntries(folder, paths)) {
+  for (const entry of await sortedEntries(folder, reading.paths)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) found.push(...(await dropInPaths(path, paths)));
+    if (entry.isDirectory()) found.push(...(await dropInPaths(path, reading)));
     else if (entry.name.endsWith(dropInExtension)) found.push(path);
+    else reading.problems.push({ origin: path, message: notDropIn, severity: 'warning' });
   }
   return found;
 }
+
+const notDropIn = 'ignored: the kubelet reads only *.conf in --config-dir; rename the file or remove it';
 
 async function sortedEntries(folder: string, paths: PathGuard): Promise<{ name: string; isDirectory(): boolean }[]> {
   try {

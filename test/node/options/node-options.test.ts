@@ -79,7 +79,10 @@ describe('the command line of a kubelet that kubeadm wrote', () => {
     [
       '1.18',
       '--cgroup-driver=systemd --network-plugin=cni --pod-infra-container-image=k8s.gcr.io/pause:3.2',
-      ['--network-plugin: without effect since Kubernetes 1.24'],
+      [
+        '--network-plugin: kubelets since Kubernetes 1.24 refuse it',
+        '--pod-infra-container-image: kubelets since Kubernetes 1.35 refuse it',
+      ],
       { cgroupDriver: 'systemd', containerRuntimeEndpoint: '' },
     ],
     [
@@ -88,11 +91,11 @@ describe('the command line of a kubelet that kubeadm wrote', () => {
         '--cni-bin-dir=/opt/cni/bin --cni-conf-dir=/etc/cni/net.d --resolv-conf=/run/systemd/resolve/resolv.conf ' +
         '--logtostderr=true --v 2',
       [
-        '--cni-bin-dir: without effect since Kubernetes 1.24',
-        '--cni-conf-dir: without effect since Kubernetes 1.24',
-        '--container-runtime: without effect since Kubernetes 1.27',
-        '--logtostderr: without effect since Kubernetes 1.26',
-        '--network-plugin: without effect since Kubernetes 1.24',
+        '--cni-bin-dir: kubelets since Kubernetes 1.24 refuse it',
+        '--cni-conf-dir: kubelets since Kubernetes 1.24 refuse it',
+        '--container-runtime: kubelets since Kubernetes 1.27 refuse it',
+        '--logtostderr: kubelets since Kubernetes 1.26 refuse it',
+        '--network-plugin: kubelets since Kubernetes 1.24 refuse it',
       ],
       { containerRuntimeEndpoint: '/run/containerd/containerd.sock', resolvConf: '/run/systemd/resolve/resolv.conf' },
     ],
@@ -100,19 +103,22 @@ describe('the command line of a kubelet that kubeadm wrote', () => {
       '1.24',
       '--container-runtime=remote --container-runtime-endpoint=unix:///var/run/containerd/containerd.sock ' +
         '--pod-infra-container-image=k8s.gcr.io/pause:3.7',
-      ['--container-runtime: without effect since Kubernetes 1.27'],
+      [
+        '--container-runtime: kubelets since Kubernetes 1.27 refuse it',
+        '--pod-infra-container-image: kubelets since Kubernetes 1.35 refuse it',
+      ],
       { containerRuntimeEndpoint: 'unix:///var/run/containerd/containerd.sock' },
     ],
     [
       '1.32',
       '--container-runtime-endpoint=unix:///var/run/containerd/containerd.sock --hostname-override=edge1 ' +
         '--pod-infra-container-image=registry.k8s.io/pause:3.10 --register-with-taints= --node-ip=192.0.2.7 -v=2',
-      [],
+      ['--pod-infra-container-image: kubelets since Kubernetes 1.35 refuse it'],
       { nodeName: 'edge1', nodeIPs: ['192.0.2.7'], registerWithTaints: [] },
     ],
   ])('%s works as it is', async (_version, line, dropped, expected) => {
     const options = await optionsOf(...systemdUnit, ...line.split(' '));
-    const warnings = options.warnings.map(({ origin, message }) => `${origin}: ${message.split(':')[0] ?? ''}`);
+    const warnings = options.warnings.map(({ origin, message }) => `${origin}: ${message.split('; ').at(-1) ?? ''}`);
     expect(warnings.filter((warning) => warning.includes('since Kubernetes'))).toEqual(dropped);
     expect(options).toMatchObject(expected);
   });
@@ -402,7 +408,10 @@ describe('the command line of a kubelet', () => {
       warnings: [
         warningOf('--bootstrap-kubeconfig', 'there is no API server'),
         warningOf('--kubeconfig', 'there is no API server'),
-        warningOf('--pod-infra-container-image', 'the runtime chooses the pause image'),
+        warningOf(
+          '--pod-infra-container-image',
+          'the runtime chooses the pause image; kubelets since Kubernetes 1.35 refuse it',
+        ),
       ],
       unusedFields: [
         { field: 'rotateCertificates', reason: 'needs an API server' },
@@ -502,7 +511,9 @@ describe('a configuration file', () => {
     await writeFile(join(folder, '20-site', '99.conf'), `${head}podsPerCore: 3\nport: 3\n`);
     await writeFile(join(folder, '30-b.conf'), `${head}port: 4\nstaticPodPath: pods\n`);
     await writeFile(join(folder, '40-b.yaml'), 'not read');
+    const message = 'ignored: the kubelet reads only *.conf in --config-dir; rename the file or remove it';
     expect(await optionsOf('--config', file, '--config-dir', folder)).toMatchObject({
+      warnings: [{ origin: join(folder, '40-b.yaml'), message, severity: 'warning' }],
       maxPods: 2,
       podsPerCore: 3,
       port: 4,
