@@ -146,7 +146,7 @@ export class ImageCollector {
       staying = removal.stayed.size;
       for (const image of last.imagesToRemove) await this.removeImage(image, removal, signal);
     }
-    this.reportOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal);
+    this.reportOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal, filesystem);
   }
 
   private async removeImage(image: ImageRecord, removal: Removal, signal: AbortSignal): Promise<void> {
@@ -176,7 +176,11 @@ export class ImageCollector {
     }
   }
 
-  private reportOutcome({ failure, bytesToFree = 0n }: ImageGCPlan, { freedBytes, errors }: Removal): void {
+  private reportOutcome(
+    { failure, bytesToFree = 0n }: ImageGCPlan,
+    { freedBytes, errors }: Removal,
+    filesystem: FilesystemSize,
+  ): void {
     const { emit } = this.deps;
     if (errors.length > 0) {
       const outcome = `wanted to free ${bytesToFree.toString()} bytes, but freed ${freedBytes.toString()} bytes space`;
@@ -186,8 +190,8 @@ export class ImageCollector {
     const message =
       failure === 'InvalidDiskCapacity'
         ? 'invalid capacity 0 on image filesystem'
-        : 'Failed to garbage collect required amount of images. Attempted to free ' +
-          `${bytesToFree.toString()} bytes, but only found ${freedBytes.toString()} bytes eligible to free.`;
+        : `The image filesystem is ${usagePercent(filesystem)}% full (capacity ${filesystem.capacityBytes.toString()} bytes), ` +
+          `and removing unused images freed only ${freedBytes.toString()} of ${bytesToFree.toString()} bytes`;
     const reason = failure === 'InvalidDiskCapacity' ? reasons.invalidDiskCapacity : reasons.freeDiskSpaceFailed;
     emit({ type: 'Recorded', eventType: 'Warning', reason, message });
     throw new Error(message);
@@ -201,6 +205,12 @@ export class ImageCollector {
       runtime.listContainers({}, { signal }),
       runtimeSetting(runtime, 'sandboxImage'),
     ]);
+    for (const image of images.filter(({ id }) => id === '')) {
+      const message = `The container runtime lists an image without an id: ${imageKeys(image)
+        .filter((key) => key !== '')
+        .join(', ')}`;
+      this.deps.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.invalidImageID, message });
+    }
     const used = usedImageKeys(containers);
     // Some runtimes do not pin these.
     const kept = [...keptImages, ...(sandboxImage === undefined ? [] : [sandboxImage])];

@@ -197,13 +197,12 @@ describe('when the disk is full', () => {
     runtime.addImage('a:1', { size: 10n });
     otherBytes = 900n;
     const message =
-      'Failed to garbage collect required amount of images. Attempted to free 110 bytes, ' +
-      'but only found 10 bytes eligible to free.';
+      'The image filesystem is 91% full (capacity 1000 bytes), and removing unused images freed only 10 of 110 bytes';
     await start();
     await clock.advance(period);
     expect(warnings()).toEqual([`FreeDiskSpaceFailed: ${message}`]);
     await clock.advance(period);
-    const second = message.replace('110', '100').replace('found 10', 'found 0');
+    const second = message.replace('91%', '90%').replace('10 of 110', '0 of 100');
     expect(warnings().slice(1)).toEqual([`FreeDiskSpaceFailed: ${second}`, `ImageGCFailed: ${second}`]);
   });
 
@@ -216,6 +215,15 @@ describe('when the disk is full', () => {
     expect(present()).toEqual(['a:1']);
     expect(warnings()).toEqual([]);
   });
+});
+
+test('an image without an id is an event', async () => {
+  runtime.addImage('a:1', { id: '', size: 1n });
+  await start();
+  await clock.advance(period);
+  expect(new Set(warnings())).toEqual(
+    new Set(['InvalidImageID: The container runtime lists an image without an id: docker.io/library/a:1']),
+  );
 });
 
 test('a disk without size is an event', async () => {
