@@ -29,7 +29,7 @@ interface Deps {
   pullProgress: PullProgress;
   pullWatch: PullWatch;
   credentials: Pick<PullCredentials, 'of'>;
-  meter?: Pick<Meter, 'observe'> | undefined;
+  meter?: Pick<Meter, 'observe' | 'count'> | undefined;
 }
 
 /** A request for the image of a container that will be created. */
@@ -79,6 +79,7 @@ export class ImageManager {
       return ahead;
     }
     const present = await this.presentImage(image, request);
+    this.countRequest(container, present !== undefined);
     if (present !== undefined) {
       recorder.normal(
         reasons.pulled,
@@ -132,6 +133,31 @@ export class ImageManager {
   forgetFailures(): void {
     this.deps.backOff.gc();
     for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
+  }
+
+  /** Counts the image of a volume that a container mounts, and whether it is there. */
+  async forVolume(pull: Promise<Image>): Promise<Image> {
+    const { meter } = this.deps;
+    meter?.count('kubelet_image_volume_requested_total', {});
+    try {
+      const image = await pull;
+      meter?.count('kubelet_image_volume_mounted_succeed_total', {});
+      return image;
+    } catch (error) {
+      meter?.count('kubelet_image_volume_mounted_errors_total', {});
+      throw error;
+    }
+  }
+
+  /** Whether a pulled image was present is not asked with the policy Always. */
+  private countRequest(container: Container, isPresent: boolean): void {
+    const isAlways = this.isPulledAlways(container);
+    const policy = container.imagePullPolicy ?? 'IfNotPresent';
+    this.deps.meter?.count('kubelet_image_manager_ensure_image_requests_total', {
+      pull_policy: policy.toLowerCase(),
+      present_locally: isAlways ? 'unknown' : String(isPresent),
+      pull_required: String(isAlways || (!isPresent && policy !== 'Never')),
+    });
   }
 
   /** Offline, a present image satisfies the policy Always. */

@@ -27,7 +27,8 @@ export async function withImageVolumes(
     if (!isMounted) await pull.catch(() => undefined);
     else {
       const annotations = pod.metadata.annotations ?? {};
-      const image = { image: (await pull).id, userSpecifiedImage: reference, annotations };
+      const found = await imageManager.forVolume(pull);
+      const image = { image: found.id, userSpecifiedImage: reference, annotations };
       withImages.set(name, { ...volume, image });
     }
   }

@@ -9,6 +9,8 @@ export interface CgroupDetails {
     periods?: number | undefined;
     throttledPeriods?: number | undefined;
     throttledSeconds?: number | undefined;
+    burstPeriods?: number | undefined;
+    burstSeconds?: number | undefined;
     shares?: number | undefined;
     periodMicros?: number | undefined;
     /** CPU time per period. Absent if there is no limit. */
@@ -87,8 +89,13 @@ function cpuQuota(files: Files, source: CgroupSource | undefined, cgroup: string
     ? [files.read(`${folder}/cpu.cfs_quota_us`), files.read(`${folder}/cpu.cfs_period_us`)]
     : (files.read(`${folder}/cpu.max`) ?? '').split(' ');
   const weight = isV1 ? undefined : files.readNumber(`${folder}/cpu.weight`);
+  const periods = keyedNumber(stat, 'nr_periods');
+  // Kernels before 5.14 have no bursts.
+  const none = periods === undefined ? undefined : 0;
   return {
-    periods: keyedNumber(stat, 'nr_periods'),
+    periods,
+    burstPeriods: keyedNumber(stat, 'nr_bursts') ?? none,
+    burstSeconds: (isV1 ? scaled(stat, 'burst_time', 1e9) : scaled(stat, 'burst_usec', 1e6)) ?? none,
     throttledPeriods: keyedNumber(stat, 'nr_throttled'),
     throttledSeconds: isV1 ? scaled(stat, 'throttled_time', 1e9) : scaled(stat, 'throttled_usec', 1e6),
     // Version 2 has a weight of 1 to 10,000 instead of 2 to 262,144 shares.

@@ -35,6 +35,10 @@ export interface CounterLabels {
   kubelet_evented_pleg_connection_success_count: never;
   kubelet_evictions: 'eviction_signal';
   kubelet_image_garbage_collected_total: 'reason';
+  kubelet_image_manager_ensure_image_requests_total: 'present_locally' | 'pull_policy' | 'pull_required';
+  kubelet_image_volume_mounted_errors_total: never;
+  kubelet_image_volume_mounted_succeed_total: never;
+  kubelet_image_volume_requested_total: never;
   kubelet_lifecycle_handler_http_fallbacks_total: never;
   kubelet_memory_manager_pinning_errors_total: never;
   kubelet_memory_manager_pinning_requests_total: never;

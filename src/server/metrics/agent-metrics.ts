@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
+import type { ContainerEnd } from '../../engine/view/events.ts';
 import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
@@ -75,7 +76,23 @@ export class AgentMetrics {
   /** Counts the events of this engine from now on, and shows its state. */
   follow(engine: MeasuredEngine): void {
     this.engine = engine;
-    engine.subscribe(this.counts.happened);
+    engine.subscribe((event) => {
+      this.counts.happened(event);
+      if (event.type === 'ContainerDied' && event.end)
+        this.countEnd(event.pod.uid, event.containerName ?? '', event.end);
+    });
+  }
+
+  private countEnd(podUID: string, name: string, end: ContainerEnd): void {
+    const spec = this.engine?.activity().pods.find(({ pod }) => pod.metadata.uid === podUID)?.pod.spec;
+    const isOne = (containers: readonly { name: string }[] = []): boolean =>
+      containers.some((container) => container.name === name);
+    const type = isOne(spec?.initContainers)
+      ? 'init_container'
+      : isOne(spec?.ephemeralContainers)
+        ? 'ephemeral_container'
+        : 'container';
+    this.counts.containerTerminated(type, end);
   }
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
@@ -151,6 +168,12 @@ function buildFamilies({ version, featureGates }: BuildFacts): Family[] {
   // This program was not built by a Go compiler, nor from a commit of Kubernetes.
   const unknown = { git_commit: '', git_tree_state: '', build_date: '', go_version: '', compiler: '', platform: '' };
   return [
+    {
+      name: 'kubelet_metrics_provider',
+      type: 'gauge',
+      help: '[ALPHA] The provider of container metrics: cgroups, as cadvisor reads them.',
+      samples: [{ labels: { provider: 'cadvisor' }, value: 1 }],
+    },
     {
       name: 'kubernetes_build_info',
       type: 'gauge',

@@ -68,6 +68,16 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
     });
   return [
     counter(
+      'cpu_cfs_burst_periods_total',
+      'Number of periods when burst occurs.',
+      limited((cpu) => cpu.burstPeriods),
+    ),
+    counter(
+      'cpu_cfs_burst_seconds_total',
+      'Total time duration the container has been bursted.',
+      limited((cpu) => cpu.burstSeconds),
+    ),
+    counter(
       'cpu_cfs_periods_total',
       'Number of elapsed enforcement period intervals.',
       limited((cpu) => cpu.periods),

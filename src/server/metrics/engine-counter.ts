@@ -16,6 +16,11 @@ const counters: Readonly<Record<keyof CounterLabels, string>> = {
   kubelet_evictions: 'Cumulative number of pod evictions by eviction signal',
   kubelet_image_garbage_collected_total:
     'Total number of images garbage collected by the kubelet, whether through disk usage or image age.',
+  kubelet_image_manager_ensure_image_requests_total:
+    'Number of requests for the image of a container, by pull policy, and whether it was present and had to be pulled.',
+  kubelet_image_volume_mounted_errors_total: 'Number of image volumes that could not be mounted.',
+  kubelet_image_volume_mounted_succeed_total: 'Number of image volumes that were mounted.',
+  kubelet_image_volume_requested_total: 'Number of image volumes that were requested.',
   kubelet_lifecycle_handler_http_fallbacks_total:
     'The number of times lifecycle handlers successfully fell back to http from https.',
   kubelet_memory_manager_pinning_errors_total:
@@ -43,8 +48,15 @@ const labelled: ReadonlySet<string> = new Set<keyof CounterLabels>([
   'kubelet_device_plugin_registration_total',
   'kubelet_evictions',
   'kubelet_image_garbage_collected_total',
+  'kubelet_image_manager_ensure_image_requests_total',
   'kubelet_preemptions',
   'kubelet_restarted_pods_total',
+]);
+
+const beta: ReadonlySet<string> = new Set<keyof CounterLabels>([
+  'kubelet_image_volume_mounted_errors_total',
+  'kubelet_image_volume_mounted_succeed_total',
+  'kubelet_image_volume_requested_total',
 ]);
 
 const histograms: Readonly<Record<keyof HistogramLabels, { help: string; bounds: number[]; plain?: true }>> = {
@@ -128,7 +140,7 @@ export class EngineCounter implements Counter {
     const family = (name: string, type: Family['type'], help: string, samples: Sample[] = []): Family => ({
       name,
       type,
-      help: `[ALPHA] ${help}`,
+      help: `[${beta.has(name) ? 'BETA' : 'ALPHA'}] ${help}`,
       samples,
     });
     return [

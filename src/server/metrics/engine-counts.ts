@@ -1,5 +1,6 @@
 import type { ObservedCall } from '../../cri/observed-service.ts';
-import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
+import type { ContainerEnd, KubeletEvent } from '../../engine/view/events.ts';
 import type { ContainerType, Meter, ProbeRun } from '../../engine/view/meter.ts';
 import type { Clock } from '../../clock.ts';
 import { EngineCounter } from './engine-counter.ts';
@@ -46,8 +47,11 @@ export class EngineCounts extends EngineCounter implements Meter {
   private readonly sandboxErrors = new Tally();
   private readonly startedPods = new Tally({ plain: true });
   private readonly startedPodsErrors = new Tally({ plain: true });
+  private readonly startedUserNamespacedPods = new Tally({ plain: true });
+  private readonly startedUserNamespacedPodsErrors = new Tally({ plain: true });
   private readonly startedContainers = new Tally();
   private readonly startedContainersErrors = new Tally();
+  private readonly terminatedContainers = new Tally();
   private readonly relistDurations = new Distribution(usualBuckets, { plain: true });
   private readonly relistIntervals = new Distribution(usualBuckets, { plain: true });
   private readonly workDurations = new Distribution(usualBuckets);
@@ -70,7 +74,10 @@ export class EngineCounts extends EngineCounter implements Meter {
     const { runtimeHandler = '' } = (request ?? {}) as { runtimeHandler?: string };
     this.sandboxDurations.observe(durationMs / 1000, { runtime_handler: runtimeHandler });
     this.startedPods.add();
+    const isUserNamespaced = hasUserNamespace(request);
+    if (isUserNamespaced) this.startedUserNamespacedPods.add();
     if (!failed) return;
+    if (isUserNamespaced) this.startedUserNamespacedPodsErrors.add();
     this.sandboxErrors.add({ runtime_handler: runtimeHandler });
     this.startedPodsErrors.add();
   };
@@ -96,6 +103,12 @@ export class EngineCounts extends EngineCounter implements Meter {
 
   containerNotStarted(type: ContainerType, code: string): void {
     this.startedContainersErrors.add({ container_type: type, code });
+  }
+
+  /** Counts the exit of a container. */
+  containerTerminated(type: ContainerType, { exitCode, reason }: Pick<ContainerEnd, 'exitCode' | 'reason'>): void {
+    const shown = reason === '' ? (exitCode === 0 ? 'Completed' : 'Error') : reason;
+    this.terminatedContainers.add({ container_type: type, exit_code: String(exitCode), reason: shown });
   }
 
   /** Counts an engine event. */
@@ -192,6 +205,17 @@ export class EngineCounts extends EngineCounter implements Meter {
       counter('kubelet_started_containers_total', help.containers, this.startedContainers.samples()),
       counter('kubelet_started_pods_errors_total', help.podErrors, this.startedPodsErrors.samples()),
       counter('kubelet_started_pods_total', help.pods, this.startedPods.samples()),
+      counter(
+        'kubelet_started_user_namespaced_pods_errors_total',
+        'Cumulative number of errors when starting pods with user namespaces',
+        this.startedUserNamespacedPodsErrors.samples(),
+      ),
+      counter(
+        'kubelet_started_user_namespaced_pods_total',
+        'Cumulative number of pods with user namespaces started',
+        this.startedUserNamespacedPods.samples(),
+      ),
+      counter('kubelet_terminated_containers_total', help.terminated, this.terminatedContainers.samples()),
     ];
   }
 }
@@ -209,6 +233,7 @@ const help = {
   containers: 'Cumulative number of containers started',
   podErrors: 'Cumulative number of errors when starting pods',
   pods: 'Cumulative number of pods started',
+  terminated: 'Cumulative number of terminated containers by type, exit code and reason',
 };
 
 const counter = (name: string, text: string, samples: Family['samples']): Family => ({
@@ -228,4 +253,10 @@ const histogram = (name: string, text: string, distribution: Distribution): Fami
 /** Label `operation_type` of a call to the runtime, such as `create_container`. */
 function operationType(method: string): string {
   return operationNames[method] ?? method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** True for the request of a pod with `hostUsers: false`. */
+function hasUserNamespace(request: unknown): boolean {
+  const { config } = (request ?? {}) as { config?: PodSandboxConfig };
+  return config?.linux?.securityContext?.namespaceOptions?.usernsOptions?.mode === 'POD';
 }

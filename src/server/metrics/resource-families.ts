@@ -29,6 +29,11 @@ export function resourceFamilies({ node, pods: measured }: Summary): Family[] {
     gauge('container_memory_working_set_bytes', `${memoryHelp} container in bytes`, ofContainers(workingSet)),
     gauge('container_start_time_seconds', 'Start time of the container since unix epoch in seconds', startTimes),
     alpha(
+      'container_swap_limit_bytes',
+      `Current amount of the container swap limit in bytes. ${swapNote}`,
+      ofContainers(swapLimit),
+    ),
+    alpha(
       'container_swap_usage_bytes',
       `${swapHelp} container swap usage in bytes. ${swapNote}`,
       ofContainers(swapUsage),
@@ -62,6 +67,13 @@ const podLabels = ({ podRef }: PodStats): { pod: string; namespace: string } => 
 const cpuSeconds: Figure = ({ cpu }, labels) => one(labels, cpu?.usageCoreNanoSeconds, cpu?.time, 1e9);
 const workingSet: Figure = ({ memory }, labels) => one(labels, memory?.workingSetBytes, memory?.time);
 const swapUsage: Figure = ({ swap }, labels) => one(labels, swap?.swapUsageBytes, swap?.time);
+
+/** What a container may use is what it uses and what is left. */
+const swapLimit: Figure = ({ swap }, labels) => {
+  const { swapUsageBytes, swapAvailableBytes, time } = swap ?? {};
+  const isKnown = swapUsageBytes !== undefined && swapAvailableBytes !== undefined;
+  return one(labels, isKnown ? swapUsageBytes + swapAvailableBytes : undefined, time);
+};
 
 /** Empty if the value is unknown. */
 function one(labels: Sample['labels'], value: number | undefined, time = '', unit = 1): Sample[] {

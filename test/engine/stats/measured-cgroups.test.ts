@@ -26,6 +26,7 @@ const memory = {
 };
 const cpu = {
   ...{ userSeconds: 2.5, systemSeconds: 0.5, periods: 10, throttledPeriods: 4, throttledSeconds: 0.5 },
+  ...{ burstPeriods: 0, burstSeconds: 0 },
   ...{ quotaMicros: 50000, periodMicros: 100000 },
 };
 const devices = [{ device: '8:0', readBytes: 4096, writtenBytes: 512, reads: 2, writes: 1 }];

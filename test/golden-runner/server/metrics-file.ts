@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { comparingCase, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
@@ -33,6 +35,11 @@ spec:
     volumeMounts: [{name: cache, mountPath: /cache}]
   volumes: [{name: cache, emptyDir: {}}]
 `,
+  'done.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: done}
+spec: {restartPolicy: Never, containers: [{name: d, image: "registry.example/present:1", command: [/fake, "exit:0:1"]}]}
+`,
   'missing.yaml': `apiVersion: v1
 kind: Pod
 metadata: {name: missing}
@@ -52,10 +59,13 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
     { flags: recordedFlags, manifests },
     {
       prepare: ({ runtime }) => {
+        runtime.scriptStreams(() => 'http://127.0.0.1:1/exec/token');
         runtime.injectError('runPodSandbox', new Refusal(codes.unknown, 'scripted'), { times: 1 });
       },
       isReady: ({ engine }) =>
-        engine.isReady('web-edge1') && engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
+        engine.isReady('web-edge1') &&
+        engine.phase('done-edge1') === 'Succeeded' &&
+        engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
     },
   );
   const missing = missingMetrics();
@@ -82,6 +92,7 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
 
 async function familiesOf({ ports }: RecordedAgent, path: string): Promise<Map<string, Omit<RecordedFamily, 'name'>>> {
   const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${ports.readonly}${path}`)).text();
+  await execOverWebSocket(ports.secure);
   // Results of checks are there once they were asked for.
   await fetch(`http://127.0.0.1:${ports.readonly}/healthz`);
   // The first ones have logs measured, and are counted themselves.
@@ -93,6 +104,14 @@ async function familiesOf({ ports }: RecordedAgent, path: string): Promise<Map<s
     families.set(name, { type, help, labels: labelsOf(page, name) });
   }
   return families;
+}
+
+/** Without a runtime behind it, it is counted and then fails. */
+async function execOverWebSocket(port: number): Promise<void> {
+  const url = `wss://127.0.0.1:${port}/exec/default/web-edge1/a?command=true&output=1`;
+  const client = new WebSocket(url, ['v5.channel.k8s.io'], { rejectUnauthorized: false });
+  client.on('error', () => undefined);
+  await once(client, 'close');
 }
 
 /** Label names of the first series. Bounds of histograms are no labels. */

@@ -1,3 +1,4 @@
+import { textParts } from '../../../src/server/metrics/family.ts';
 import { expect, test } from 'vitest';
 import { EngineCounts } from '../../../src/server/metrics/engine-counts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -52,4 +53,26 @@ test('a sync that ends after its worker is gone leaves nothing behind', async ()
     start: [{ metricName: 'kubelet_pod_start_duration_seconds_sum', labels: {}, value: 0 }],
     work: [{ metricName: 'kubelet_pod_worker_duration_seconds_sum', labels: { operation_type: 'kill' }, value: 0.005 }],
   });
+});
+
+test('pods with user namespaces, and exits of containers by type, code and reason', () => {
+  const counts = new EngineCounts(new FakeClock());
+  const sandbox = (mode: string): object => ({
+    config: { linux: { securityContext: { namespaceOptions: { usernsOptions: { mode } } } } },
+  });
+  const call = { method: 'runPodSandbox', durationMs: 1 };
+  counts.called({ ...call, request: sandbox('POD'), failed: false });
+  counts.called({ ...call, request: sandbox('POD'), failed: true });
+  counts.called({ ...call, request: sandbox('NODE'), failed: true });
+  counts.containerTerminated('init_container', { exitCode: 0, reason: '' });
+  counts.containerTerminated('container', { exitCode: 137, reason: 'OOMKilled' });
+  counts.containerTerminated('container', { exitCode: 1, reason: '' });
+  const page = Buffer.concat([...textParts(counts.families())].map((part) => Buffer.from(part))).toString();
+  expect(page.split('\n').filter((line) => /^kubelet_(?:started_user|terminated)/.test(line))).toEqual([
+    'kubelet_started_user_namespaced_pods_errors_total 1',
+    'kubelet_started_user_namespaced_pods_total 2',
+    'kubelet_terminated_containers_total{container_type="init_container",exit_code="0",reason="Completed"} 1',
+    'kubelet_terminated_containers_total{container_type="container",exit_code="137",reason="OOMKilled"} 1',
+    'kubelet_terminated_containers_total{container_type="container",exit_code="1",reason="Error"} 1',
+  ]);
 });
