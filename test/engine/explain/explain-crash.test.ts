@@ -118,6 +118,20 @@ test('a sidecar that was killed at the end is not why its pod failed', () => {
   );
 });
 
+test.each([
+  'connect: network is unreachable',
+  'connect EHOSTUNREACH 192.0.2.7:443',
+  'dial tcp 192.0.2.7:443: i/o timeout',
+])('packets that do not arrive lead to doctor: %s', (message) => {
+  const containerStatuses = [makeAPIContainerStatus({ state: { terminated: { ...ended(1), message } } })];
+  const pod = makePod({ spec: { containers: [makeContainer()] }, status: { phase: 'Running', containerStatuses } });
+  const { cause, ways } = explainPod({ pod, worker, node });
+  expect([cause, ways[0]]).toEqual([
+    'cannot reach another machine (exit code 1)',
+    'Look for what keeps packets from pods: kubelet-ts doctor',
+  ]);
+});
+
 test('a name that no pod can resolve here leads to the resolver file', () => {
   const message = 'All name servers of /etc/resolv.conf are on loopback';
   const event = {
