@@ -2,7 +2,6 @@ import { systemClock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { postJSON } from '../../origins/http/post-json.ts';
 import { shownURL } from '../../origins/http/url.ts';
-import { eachFailureOnce } from '../log/repeated-failures.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { proxyFor } from '../sources/node-sources.ts';
 import { StatusURLs } from './status-urls.ts';
@@ -16,6 +15,6 @@ export function openStatusURLs(options: NodeOptions, logger: Logger): Promise<St
     const server = { url, headers, files, proxyFor, secrets, clock };
     return { where: shownURL(url), post: (body: string, signal: AbortSignal) => postJSON(server, body, signal) };
   });
-  const once = eachFailureOnce(logger.child({ component: 'status-urls' }));
-  return StatusURLs.open({ rootDir, servers, clock, random: Math.random, logger: once });
+  const log = logger.child({ component: 'status-urls' });
+  return StatusURLs.open({ rootDir, servers, clock, random: Math.random, logger: log });
 }

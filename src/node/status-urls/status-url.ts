@@ -3,6 +3,7 @@ import { asOriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import type { ReportedEngine, StatusURLSnapshot } from '../../engine/view/snapshot.ts';
 import type { Logger } from '../../logger.ts';
+import { eachFailureOnce } from '../log/repeated-failures.ts';
 import type { EventQueue } from './event-queue.ts';
 import { afterPost, nextPostDelayMs, type PostOutcome, type PostState, startState } from './next-post.ts';
 import { statusReport } from './status-report.ts';
@@ -21,7 +22,6 @@ interface Deps {
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Writes each warning once. */
   logger: Logger;
 }
 
@@ -32,13 +32,16 @@ export class StatusURL {
   /** When the first change after the last post occurred. */
   private changedAtMonotonic: number | undefined;
   private wake = (): void => undefined;
+  /** Writes each warning about credentials once. */
+  private readonly warnings: Logger;
 
   constructor(
     private readonly deps: Deps,
     accepted: Pick<PostState, 'acceptedSequence' | 'acceptedAt'>,
   ) {
-    const { where, clock, random } = deps;
+    const { where, clock, random, logger } = deps;
     this.where = where;
+    this.warnings = eachFailureOnce(logger, clock);
     this.state = startState(accepted, { nowMonotonic: clock.monotonic(), random: random() });
   }
 
@@ -97,9 +100,10 @@ export class StatusURL {
   }
 
   private async outcomeOf(body: string, acceptedSequence: number, signal: AbortSignal): Promise<PostOutcome> {
-    const { post, logger } = this.deps;
     try {
-      for (const { origin, message, hint } of await post(body, signal)) logger.warn({ origin, hint }, message);
+      for (const { origin, message, hint } of await this.deps.post(body, signal)) {
+        this.warnings.warn({ origin, hint }, message);
+      }
       return { acceptedSequence };
     } catch (error) {
       const { message, hint, retryAfterMs } = asOriginFailure(error);

@@ -23,7 +23,6 @@ interface Deps {
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
-  /** Writes each warning once. */
   logger: Logger;
 }
 
@@ -35,6 +34,8 @@ const maxRecordBytes = 1024 * 1024;
  */
 export class StatusURLs {
   private readonly urls: readonly StatusURL[];
+  /** True while the record cannot be written. */
+  private isFailing = false;
 
   private constructor(
     private readonly deps: Deps,
@@ -93,9 +94,13 @@ export class StatusURLs {
     const record: AcceptedRecord = { eventLogID: this.record.eventLogID, urls };
     try {
       await writeFileAtomic(recordOf(this.deps.rootDir), JSON.stringify(record));
+      this.isFailing = false;
     } catch (error) {
       const hint = 'Make room in the root-dir, or make it writable. A restarted agent posts some events again.';
-      this.deps.logger.warn({ err: errorMessage(error), hint }, 'Recording what status URLs accepted failed');
+      const { logger } = this.deps;
+      if (!this.isFailing)
+        logger.warn({ err: errorMessage(error), hint }, 'Recording what status URLs accepted failed');
+      this.isFailing = true;
     }
   }
 }

@@ -2,7 +2,8 @@ import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished, expect, test } from 'vitest';
 import { OriginFailure } from '../../../src/engine/config/polled/origin-failure.ts';
-import { eachFailureOnce } from '../../../src/node/log/repeated-failures.ts';
+import type { ManifestProblem } from '../../../src/engine/view/events.ts';
+import { withGrowingIntervals } from '../../../src/node/log/repeated-failures.ts';
 import { StatusURLs } from '../../../src/node/status-urls/status-urls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { lineLogger } from '../../fakes/line-logger.ts';
@@ -28,7 +29,7 @@ class Home {
   readonly clock = new FakeClock();
   readonly bodies: Body[] = [];
   readonly log = lineLogger();
-  tries = 0;
+  warnings: ManifestProblem[] = [];
   isOnline = true;
 
   constructor(readonly rootDir: string) {}
@@ -55,7 +56,7 @@ class Home {
       servers: [{ where, post: (body) => this.receive(body) }],
       clock,
       random: () => 0.5,
-      logger: eachFailureOnce(this.log.logger, clock),
+      logger: withGrowingIntervals(this.log.logger, clock),
     });
     const running = urls.run(engine, ended.signal);
     const kill = (): void => {
@@ -86,11 +87,10 @@ class Home {
     return sizes.reduce((sum, size) => sum + size, 0);
   }
 
-  private receive(body: string): Promise<[]> {
-    this.tries += 1;
+  private receive(body: string): Promise<ManifestProblem[]> {
     if (!this.isOnline) return Promise.reject(new OriginFailure('refused', 'the server answered 500', 'Look.'));
     this.bodies.push(JSON.parse(body) as Body);
-    return Promise.resolve([]);
+    return Promise.resolve(this.warnings);
   }
 }
 
@@ -210,6 +210,24 @@ test('while the disk fails, events are posted from memory and one line says so',
   await mkdir(home.folder);
   await home.pass(60_000);
   expect(await readdir(home.folder)).toContain('events.jsonl');
+});
+
+test('each outage has its line, and a warning about the credentials has one', async () => {
+  const home = await Home.make();
+  home.warnings = [{ origin: '/token', severity: 'warning', message: 'every user may read it' }];
+  await home.start();
+  for (const isOnline of [true, false, true, false, true]) {
+    home.isOnline = isOnline;
+    await home.passSteps(90);
+  }
+  expect(home.log.lines.map((line) => line.split(' {')[0])).toEqual([
+    'warn every user may read it',
+    'info The status is accepted',
+    'warn The status was not accepted; events are kept until it is',
+    'info The status is accepted',
+    'warn The status was not accepted; events are kept until it is',
+    'info The status is accepted',
+  ]);
 });
 
 test('an engine in which nothing happens posts every few minutes', async () => {
