@@ -3,6 +3,8 @@ import { podUIDHash } from '../src/engine/config/load-manifest.ts';
 import { loadPod } from '../test/builders/load-pod.ts';
 
 export const benchImage = 'localhost/busybox:1';
+/** In the project's folder. */
+export const imageArchive = '.cache/images/busybox.tar';
 export const containerName = 'main';
 
 /** Number of init containers in the chain. */

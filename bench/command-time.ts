@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { UserError } from '../src/errors.ts';
 import { endedChildrenCpuMs } from './process-usage.ts';
 
 /** With this variable, each Node reads all root certificates when it starts, which takes longer than the rest. */
@@ -22,5 +23,5 @@ export async function commandCpuMs(command: readonly string[]): Promise<number> 
 async function run([program = '', ...args]: readonly string[]): Promise<void> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'inherit'], env });
   const [exitCode] = (await once(child, 'exit')) as [number | null];
-  if (exitCode !== 0) throw new Error(`${[program, ...args].join(' ')} failed`);
+  if (exitCode !== 0) throw new UserError(`${[program, ...args].join(' ')} failed`);
 }

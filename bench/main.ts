@@ -1,15 +1,19 @@
 import { writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { basename } from 'node:path';
 import { pino } from 'pino';
+import { format, resolveConfig } from 'prettier';
 import { formatTable } from '../src/text/format-table.ts';
 import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 import { UserError } from '../src/errors.ts';
+import { imageArchive } from './bench-pod.ts';
 import { compactMemory } from './compact-memory.ts';
 import { findRelease } from './containerd-release.ts';
 import { Figures, type Summary, tableRows } from './figures.ts';
 import { ownMeasures, stageMeasures } from './measures.ts';
 import { type BenchOptions, parseOptions, usage } from './options.ts';
+import recorded from './recorded.json' with { type: 'json' };
+import { performancePage, performancePicture, type Report } from './report.ts';
 import { Stage } from './stage.ts';
 
 // Started by the file's own first lines, like an installed one, because they configure the allocator.
@@ -39,8 +43,35 @@ async function bench(options: BenchOptions): Promise<void> {
     );
     process.stdout.write(await formatTable(tableRows(part.figures)));
   }
-  if (options.json === undefined) return;
-  await writeFile(options.json, `${JSON.stringify({ machine, parts }, undefined, 2)}\n`);
+  if (options.json !== undefined)
+    await writeFile(options.json, `${JSON.stringify({ machine, parts }, undefined, 2)}\n`);
+  if (options.report) await writeReport(parts, options);
+}
+
+const pageFile = 'docs/internals/performance.md';
+
+async function writeReport(parts: readonly Part[], { runs }: BenchOptions): Promise<void> {
+  const releases = parts.flatMap(({ containerd }) => (containerd === undefined ? [] : [`containerd ${containerd}`]));
+  const report: Report = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: [
+      `${availableParallelism()} CPUs (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
+      [`Linux ${release()}`, `Node ${process.version}`, ...releases].join(', '),
+    ],
+    runs,
+    figures: parts.flatMap(({ figures }) => figures),
+    recorded,
+    measures: measureNames,
+  };
+  const settings = {
+    ...(await resolveConfig(pageFile)),
+    filepath: pageFile,
+    proseWrap: 'always',
+    printWidth: 130,
+  } as const;
+  await writeFile(pageFile, await format(performancePage(report), settings));
+  await writeFile(pageFile.replace('.md', '.svg'), performancePicture(report));
+  process.stdout.write(`\nwritten: ${pageFile}\n`);
 }
 
 async function* measuredParts(options: BenchOptions): AsyncGenerator<Part> {
@@ -58,16 +89,17 @@ async function* measuredParts(options: BenchOptions): AsyncGenerator<Part> {
 async function measureOn(
   installed: InstalledContainerd,
   measures: [string, (typeof stageMeasures)[string]][],
-  { runs, agents }: BenchOptions,
+  { runs, agents, podman }: BenchOptions,
 ): Promise<Part> {
-  const others = agents.map((command, index) => ({
-    name: agents.length === 1 ? 'other' : `other ${index + 1}`,
-    command,
-  }));
+  const names = agents.map((command) => basename(command.split(' ')[0] ?? ''));
+  const others = agents.map((command, index) => {
+    const name = names[index] ?? '';
+    return { name: names.indexOf(name) === index ? name : `${name} ${index + 1}`, command };
+  });
   const logger = pino({ level: 'warn' }, pino.destination(2));
-  const stage = await Stage.open(join('.cache', 'images', 'busybox.tar'), installed, logger);
+  const stage = await Stage.open(imageArchive, installed, logger);
   try {
-    const figures = await takeFigures(measures, { stage, agents: [ours, ...others], runs });
+    const figures = await takeFigures(measures, { stage, agents: [ours, ...others], podman, runs });
     return { containerd: installed.version.text, figures };
   } finally {
     await stage.close();
@@ -87,8 +119,9 @@ async function takeFigures<Setting extends object>(
   return figures.summaries();
 }
 
+const measureNames = [...Object.keys(stageMeasures), ...Object.keys(ownMeasures)];
 try {
-  const options = parseOptions(process.argv.slice(2), [...Object.keys(stageMeasures), ...Object.keys(ownMeasures)]);
+  const options = parseOptions(process.argv.slice(2), measureNames);
   if (options === 'help') process.stdout.write(usage);
   else await bench(options);
 } catch (error) {

@@ -4,6 +4,7 @@ import { commandMs } from './command-time.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { processUsage } from './process-usage.ts';
+import { measurePodman } from './podman.ts';
 import { measurePs } from './ps.ts';
 import { measureReading } from './reading.ts';
 import { measureRunOnce } from './run-once.ts';
@@ -23,6 +24,8 @@ interface StageBench extends Bench {
   stage: Stage;
   /** Our agent comes first. */
   agents: readonly AgentCommand[];
+  /** Path of a podman to compare with. */
+  podman: string | undefined;
 }
 
 /** The measures that need a containerd, by name, in the order in which they run. */
@@ -64,7 +67,8 @@ const quantities = {
   created: { what: 'start of the agent → first container created', unit: 'ms' },
 } as const satisfies Record<string, Quantity>;
 
-async function measureOnePod({ stage, figures, agents, runs }: StageBench): Promise<void> {
+async function measureOnePod(bench: StageBench): Promise<void> {
+  const { stage, figures, agents, runs } = bench;
   for (let run = 0; run < runs; run++) {
     const times = await measureFloorOfOne(stage, `floor-${run}`);
     for (const key of ['started', 'restarted', 'stopped'] as const) figures.add(quantities[key], floor, times[key]);
@@ -91,6 +95,7 @@ async function measureOnePod({ stage, figures, agents, runs }: StageBench): Prom
       }
     });
   }
+  await measurePodman(bench, { quantity: quantities.started, pods: 1, runs });
 }
 
 async function measureInitChain({ stage, figures, agents, runs }: StageBench): Promise<void> {
@@ -111,7 +116,8 @@ async function measureInitChain({ stage, figures, agents, runs }: StageBench): P
   }
 }
 
-async function measureManyPods({ stage, figures, agents, runs }: StageBench): Promise<void> {
+async function measureManyPods(bench: StageBench): Promise<void> {
+  const { stage, figures, agents, runs } = bench;
   for (let run = 0; run < Math.min(runs, maxRunsOfMany); run++) {
     figures.add(quantities.manyStarted, floor, await measureFloorOfMany(stage, `floor-${run}`, manyPods));
     for (const command of agents) {
@@ -125,6 +131,7 @@ async function measureManyPods({ stage, figures, agents, runs }: StageBench): Pr
       });
     }
   }
+  await measurePodman(bench, { quantity: quantities.manyStarted, pods: manyPods, runs: 1 });
 }
 
 async function measureBoot({ stage, figures, agents, runs }: StageBench): Promise<void> {
@@ -198,7 +205,7 @@ async function timeCommands(figures: Figures, commands: Record<string, string[]>
     for (const [what, args] of Object.entries(commands)) {
       const quantity = { what, unit: 'ms' } as const;
       figures.add(quantity, floor, await commandMs([process.execPath, '-e', '0']));
-      figures.add(quantity, 'kubelet-ts', await commandMs([process.execPath, 'bin/kubelet-ts', ...args]));
+      figures.add(quantity, 'kubelet-ts', await commandMs(['bin/kubelet-ts', ...args]));
     }
   }
 }

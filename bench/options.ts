@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { UserError } from '../src/errors.ts';
+import { reportMeasures } from './report.ts';
 
 export interface BenchOptions {
   /** File to which the figures are written as JSON. */
@@ -12,20 +13,29 @@ export interface BenchOptions {
   only: string[] | undefined;
   /** Commands of other agents to measure, with the placeholders {dir}, {root} and {sock}. */
   agents: string[];
+  /** Path of a podman to measure. */
+  podman: string | undefined;
+  /** True to write docs/internals/performance.md from the figures. */
+  report: boolean;
   /** containerd releases to measure on, one after another, in the form that `findRelease` accepts. */
   containerd: string[];
 }
 
 export const usage = `Usage: npm run bench -- [options]
-  --runs N           how often each figure is taken (default 10)
+  --runs N           how often each figure is measured (default 10)
   --only NAME        only this measure; repeatable
-  --sizes LIST       numbers of pods that the measure "scale" takes (default 125,250,500,1000)
-  --json FILE        write the figures to a file too
-  --containerd LIST  measure on these releases, one after the other: 1.6,2 say, "installed" (default), or folders as
-                     scripts/fetch-program makes them; what is not installed is fetched
-  --agent 'COMMAND'  measure another agent too; {dir} is its folder of manifests, {root} a folder of its own and {sock}
-                     the path of containerd's socket; repeatable
-Before each measure the kernel drops its caches and joins its free memory, as by /proc/sys/vm/drop_caches.
+  --sizes LIST       numbers of pods for the measure "scale" (default 125,250,500,1000)
+  --json FILE        also write the figures to a file
+  --containerd LIST  measure on these releases, one after the other: such as 1.6,2, "installed" (default), or folders
+                     created by scripts/fetch-program; a release that is not installed is fetched
+  --agent 'COMMAND'  measure another agent too; {dir} is its folder of manifests, {root} its root-dir and {sock} the path
+                     of containerd's socket; repeatable. A kubelet: 'kubelet --pod-manifest-path={dir}
+                     --root-dir={root} --container-runtime-endpoint=unix://{sock}'
+  --podman PATH      measure podman kube play too
+  --report           write docs/internals/performance.md and its picture from the figures of this run; without --only
+                     and --sizes, these measures run: ${reportMeasures.join(', ')} (of 1000 pods)
+  --help             show this text
+Before each measure, the kernel drops its caches and compacts its free memory (/proc/sys/vm/drop_caches).
 `;
 
 export function parseOptions(args: readonly string[], names: readonly string[]): BenchOptions | 'help' {
@@ -35,28 +45,26 @@ export function parseOptions(args: readonly string[], names: readonly string[]):
       help: { type: 'boolean', short: 'h' },
       json: { type: 'string' },
       runs: { type: 'string', default: '10' },
-      sizes: { type: 'string', default: '125,250,500,1000' },
+      sizes: { type: 'string' },
       only: { type: 'string', multiple: true },
       agent: { type: 'string', multiple: true, default: [] },
+      podman: { type: 'string' },
+      report: { type: 'boolean', default: false },
       containerd: { type: 'string', default: 'installed' },
     },
   });
   if (values.help === true) return 'help';
   const runs = count('runs', values.runs);
-  const sizes = values.sizes.split(',').map((size) => count('sizes', size));
-  for (const name of values.only ?? []) {
+  const { report, only = report ? reportMeasures : undefined } = values;
+  const sizes = (values.sizes ?? (report ? '1000' : '125,250,500,1000')).split(',').map((size) => count('sizes', size));
+  for (const name of only ?? []) {
     if (!names.includes(name)) {
       throw new UserError(`there is no measure "${name}"`, { hint: `Measures are: ${names.join(', ')}.` });
     }
   }
-  return {
-    json: values.json,
-    runs,
-    only: values.only,
-    sizes,
-    agents: values.agent,
-    containerd: values.containerd.split(','),
-  };
+  const containerd = values.containerd.split(',');
+  if (report && containerd.length > 1) throw new UserError('--report writes one page: name one release of containerd');
+  return { json: values.json, runs, only, sizes, agents: values.agent, podman: values.podman, report, containerd };
 }
 
 function count(option: string, text: string): number {

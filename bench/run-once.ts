@@ -29,7 +29,7 @@ export async function measureRunOnce(stage: Stage, figures: Figures, runs: numbe
   // Alternates, so that a busy moment of the machine affects both. The first runs create folders and cgroups.
   for (let run = -1; run < runs; run++) {
     const floorMs = await measureFloorOfJob(stage, `floor-${run + 1}`);
-    const ownMs = await commandMs([process.execPath, ...args]);
+    const ownMs = await commandMs(args);
     if (run < 0) continue;
     figures.add(quantity, floor, floorMs);
     figures.add(quantity, 'kubelet-ts', ownMs);

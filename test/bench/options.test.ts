@@ -11,7 +11,7 @@ test('docs/internals/performance.md names every measure', () => {
   expect([...line.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual(names);
 });
 
-test('the bench takes the options of docs/internals/performance.md, and no unknown measure', () => {
+test('the bench accepts the options of docs/internals/performance.md, and no unknown measure', () => {
   const given = [
     '--json',
     'f.json',
@@ -24,9 +24,26 @@ test('the bench takes the options of docs/internals/performance.md, and no unkno
     '--only',
     'scale',
   ];
+  const usual = {
+    json: undefined,
+    runs: 10,
+    sizes: [125, 250, 500, 1000],
+    only: undefined,
+    agents: [],
+    podman: undefined,
+    report: false,
+    containerd: ['installed'],
+  };
   expect([parseOptions([], names), parseOptions(given, names)]).toEqual([
-    { json: undefined, runs: 10, sizes: [125, 250, 500, 1000], only: undefined, agents: [], containerd: ['installed'] },
-    { json: 'f.json', runs: 10, sizes: [125, 250], only: ['scale'], agents: ['other'], containerd: ['1.6', '2'] },
+    usual,
+    { ...usual, json: 'f.json', sizes: [125, 250], only: ['scale'], agents: ['other'], containerd: ['1.6', '2'] },
   ]);
+  expect(parseOptions(['--report'], names)).toEqual({
+    ...usual,
+    report: true,
+    sizes: [1000],
+    only: ['one', 'init', 'many', 'boot', 'scrape', 'run-once', 'scale'],
+  });
+  expect(() => parseOptions(['--report', '--containerd', '1.6,2'], names)).toThrow('name one release of containerd');
   expect(() => parseOptions(['--only', 'idle'], names)).toThrow('there is no measure "idle"');
 });
