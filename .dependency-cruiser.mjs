@@ -1,4 +1,4 @@
-// Which imports are forbidden. A room is a folder of src/. `npx depcruise src` checks this; types and import() count.
+// Which imports are forbidden. `npx depcruise src` checks this; types and import() count.
 
 /** Every folder may import from these, and from the files of src/ itself. */
 const ground = ['text', 'files', 'process', 'generated'];
@@ -23,7 +23,7 @@ const imports = {
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
-    { name: 'no-cycle-of-rooms', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
+    { name: 'no-cycle-of-folders', severity: 'error', scope: 'folder', from: {}, to: { circular: true } },
     { name: 'no-cycle-of-files', severity: 'error', from: {}, to: { circular: true } },
     ...Object.entries(imports).map(([from, to]) => ({
       name: `${from}-imports-only-what-it-may`,
