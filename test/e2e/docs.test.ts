@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { consoleCommands, missingFor } from '../docs/console-commands.ts';
 import { imagesFolder, program, repository } from './program.ts';
 
 let folder: string;
@@ -87,39 +88,76 @@ test('the examples of docs/use/manifests.md run as they stand', async () => {
   expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod with this name runs\)$/m);
 });
 
-test('the commands of task pages run on a node with a pod web', async () => {
-  const pages = ['operate', 'look-inside', 'images', 'node'].map((name) => `docs/use/${name}.md`);
-  const commands = pages.flatMap(commandsOf).filter((command) => !cannotRun.test(command));
-  expect(commands.length).toBeGreaterThan(20);
+/** Order of the pages: each begins with the pod web that the one before leaves, and the last one removes everything. */
+const consolePages = [
+  ...['start/coming-from', 'use/manifests', 'use/operate', 'use/look-inside', 'use/images', 'use/node'],
+  ...['use/workloads', 'use/security', 'use/sources', 'use/volumes', 'start/install'],
+];
+
+test('the commands of console blocks run as they stand on a node with a pod web', async () => {
+  const commands = consolePages.flatMap((name) => consoleCommands.filter(({ page }) => page === `docs/${name}.md`));
+  const runnable = commands.filter((each) => missingFor(each) === undefined);
+  expect(runnable).toHaveLength(consoleCommands.filter((each) => missingFor(each) === undefined).length);
   const script = [
-    'export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"',
-    `mkdir pods site && cp ${join(imagesFolder, 'busybox.tar')} app.tar`,
+    'set -x',
+    ...ownMachine,
+    'export PATH="$PWD/bin:$PATH"',
+    `cp ${join(imagesFolder, 'busybox.tar')} app.tar`,
     `kubelet-ts images load app.tar`,
     'for tag in 1 2; do kubelet-ts images tag localhost/busybox:1 localhost/app:$tag; done',
     `cat > web.yaml <<'END'\n${webManifest}END`,
+    `cat > workload.yaml <<'END'\n${workload}END`,
+    `cat > /var/lib/kubelet/config.yaml <<'END'\n${configuration}END`,
     `sed 's/name: web/name: shop/; s/app:1/nosuch:1/' web.yaml > pods/shop.yaml`,
     'cp web.yaml pods/',
-    'kubelet-ts run pods --pod-logs-dir "$PWD/logs" --no-tui --healthz-port 0 2>run.log &',
+    'agent=',
     // Also after a failure: the agent would keep the pipes of this shell open.
-    `trap 'kubelet-ts down --all --pod-logs-dir "$PWD/logs"' EXIT`,
-    'kubelet-ts wait web',
-    ...commands.flatMap((command) => [...(before[command] ?? []), command]),
+    `trap 'kubelet-ts down --all' EXIT`,
+    ...runnable.flatMap(({ page, command }) => [
+      ...(before[`${page.slice(5, -3)}: ${command}`] ?? []),
+      command.startsWith('kubelet-ts run ') ? inBackground(command) : (instead[command] ?? command),
+    ]),
   ];
-  const { exitCode, all } = await bash(script.join('\n'));
-  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  const { exitCode, all } = await bash(script.join('\n'), ['unshare', '--mount', '--net']);
+  expect(exitCode, all).toBe(0);
+  expect(all).toContain('"nodeName"');
 });
 
-/** Those that need a terminal, a network, CRIU or another agent, and those that follow for ever. */
-const cannotRun =
-  / -it? | ui$| -f -l | logs -f | -w | run |port-forward|checkpoint|doctor|images pull|busybox|trace|deployment/;
+/** A network of its own, and empty folders for all that the program writes. */
+const ownMachine = [
+  'mount --make-rprivate / && ip link set lo up',
+  'for folder in /run /var/lib /var/log; do mount -t tmpfs tmpfs $folder; done',
+  'mkdir pods site etc && mount -t tmpfs tmpfs etc && mkdir etc/upper etc/work',
+  'mount -t overlay overlay -o "lowerdir=/etc,upperdir=$PWD/etc/upper,workdir=$PWD/etc/work" /etc',
+  'mkdir -p /etc/kubernetes/manifests /var/lib/kubelet && mount --bind /etc/kubernetes/manifests pods',
+];
 
-/** What has to happen before some commands. */
+/** Starts an agent instead of the one before. Resolves when its pod web runs. */
+const inBackground = (command: string): string =>
+  [
+    '[ -z "$agent" ] || { kill $agent; wait $agent; }',
+    `${command.replace(/ &$/, '')} --no-tui 2>>run.log &`,
+    'agent=$!; kubelet-ts wait web',
+  ].join('\n');
+
+/** What has to happen before some commands, by page. */
 const before: Readonly<Record<string, readonly string[]>> = {
-  'kubelet-ts wait web --for updated': [`sed -i 's/app:1/app:2/' pods/web.yaml`],
-  'kubelet-ts apply -f web.yaml': ['rm pods/web.yaml', 'kubelet-ts wait web --for deleted'],
-  'kubelet-ts describe web': ['cp web.yaml pods/', 'kubelet-ts wait web'],
-  'kubelet-ts logs -p web': ['kubelet-ts restart web'],
-  'kubelet-ts images bundle -o app.tar pods/': ['rm pods/shop.yaml'],
+  'start/coming-from: kubelet-ts validate pods/': [`sed 's/containers:/containerz:/' web.yaml > pods/broken.yaml`],
+  'start/coming-from: kubelet-ts run --config /var/lib/kubelet/config.yaml': ['rm pods/broken.yaml'],
+  'use/manifests: kubelet-ts apply -f web.yaml': ['rm pods/web.yaml', 'kubelet-ts wait web --for deleted'],
+  'use/operate: kubelet-ts ps': ['kubelet-ts delete web', 'cp web.yaml pods/', 'kubelet-ts wait web'],
+  'use/operate: kubelet-ts apply -f web.yaml': ['rm pods/web.yaml', 'kubelet-ts wait web --for deleted'],
+  'use/operate: kubelet-ts delete deployment/web configmap/settings': ['kubelet-ts apply -f workload.yaml'],
+  'use/operate: kubelet-ts describe web': ['cp web.yaml pods/', 'kubelet-ts wait web'],
+  'use/look-inside: kubelet-ts logs -p web': ['kubelet-ts restart web'],
+  'use/look-inside: kubelet-ts exec -i web -- tar x < files.tar': ['tar -cf files.tar web.yaml'],
+  'use/images: kubelet-ts images bundle -o app.tar pods/': ['rm pods/shop.yaml'],
+};
+
+/** Commands that report what they find with their exit code. */
+const instead: Readonly<Record<string, string>> = {
+  'kubelet-ts validate pods/': 'kubelet-ts validate pods/ || [ $? = 2 ]',
+  'kubelet-ts diff pods/': 'kubelet-ts diff pods/ || [ $? = 1 ]',
 };
 
 const webManifest = `apiVersion: v1
@@ -129,17 +167,30 @@ spec:
   hostNetwork: true
   terminationGracePeriodSeconds: 1
   containers:
-  - {name: app, image: localhost/app:1, command: [sh, -c, 'mkdir -p /etc/nginx /srv/www; exec sleep 3600']}
+  - {name: app, image: localhost/app:1, command: [sh, -c, 'mkdir -p /etc/nginx /srv/www; trap exit TERM; sleep 3600 & wait']}
 `;
 
-/** The lines of console blocks that begin with `kubelet-ts`, without comments. */
-function commandsOf(document: string): string[] {
-  const text = readFileSync(join(repository, document), 'utf8');
-  const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, code = '']) => code);
-  return blocks.flatMap((block) =>
-    [...block.matchAll(/^# (kubelet-ts .*)$/gm)].map(([, line = '']) => line.replace(/ +# .*/, '')),
-  );
-}
+const workload = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      hostNetwork: true
+      terminationGracePeriodSeconds: 1
+      containers: [{name: app, image: localhost/app:1, command: [sh, -c, 'trap exit TERM; sleep 3600 & wait']}]
+`;
+
+const configuration = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+staticPodPath: /etc/kubernetes/manifests
+`;
 
 /** The blocks of a document that are marked `sh`. */
 function examplesOf(document: string): string[] {
@@ -147,11 +198,15 @@ function examplesOf(document: string): string[] {
   return [...text.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map(([, code = '']) => code);
 }
 
-async function bash(script: string): Promise<{ exitCode: number | undefined; all: string; stdout: string }> {
+async function bash(
+  script: string,
+  within: readonly string[] = [],
+): Promise<{ exitCode: number | undefined; all: string; stdout: string }> {
   await mkdir(temporary(), { recursive: true });
   const { PATH = '', HOME = '/root' } = process.env;
   // Job control, so that `kill %1` of the tour works; every line must succeed.
-  const { exitCode, all, stdout } = await execa('bash', ['-e', '-m', '-c', script], {
+  const [file = '', ...args] = [...within, 'bash', '-e', '-m', '-c', script];
+  const { exitCode, all, stdout } = await execa(file, args, {
     cwd: folder,
     env: { PATH, HOME, TMPDIR: temporary() },
     extendEnv: false,
