@@ -31,6 +31,30 @@ test.each(pages)('%s opens with an example, before its first heading', (page) =>
   expect(opening).toMatch(/^```/m);
 });
 
+/** The text of a page below a heading, or of the whole page: about a screenful. */
+function screenful(page: string, heading = ''): string {
+  const lines = readDocument(page).split('\n');
+  const from = heading === '' ? 0 : lines.findIndex((line) => line === `## ${heading}`);
+  return lines.slice(from, from + 40).join('\n');
+}
+
+test.each([
+  ['run a pod at boot', 'docs/start/install.md', '', 'systemctl enable --now kubelet-ts'],
+  ['run a job in CI', 'docs/start/ci.md', '', 'kubelet-ts run-once --isolated'],
+  ['load an image without a registry', 'docs/use/images.md', '', 'kubelet-ts images load'],
+  ['see why a pod does not run', 'docs/use/operate.md', '', 'kubelet-ts explain'],
+  ['roll back', 'docs/use/operate.md', 'Change an image and roll back', 'kubelet-ts rollback'],
+  ['keep data', 'docs/use/volumes.md', '', 'kind: PersistentVolumeClaim'],
+  ['give a pod a name', 'docs/use/workloads.md', '', 'kind: Service'],
+  ['see CPU and memory', 'docs/use/node.md', '', 'kubelet-ts top'],
+  ['secure the API', 'docs/use/security.md', '', '--token-auth-file'],
+  ['move to a cluster', 'docs/use/control-plane.md', 'Hand over to a kubelet', 'kubectl apply'],
+])('how to %s is on the first screen of the page that the README links', (_question, page, heading, answer) => {
+  const anchor = heading === '' ? '' : `#${heading.toLowerCase().replaceAll(' ', '-')}`;
+  expect(readDocument('README.md')).toContain(`](${page}${anchor})`);
+  expect(screenful(page, heading)).toContain(answer);
+});
+
 const taskPages = pages.filter((page) => page.startsWith('docs/use/'));
 
 test.each(taskPages)('%s ends with what goes wrong and what it does not do', (page) => {
