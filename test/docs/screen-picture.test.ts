@@ -2,14 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { readDocument, repository } from './documents.ts';
 
-test.each(['light', 'dark'])(
-  'the %s picture of the README shows pods, causes, events and a broken manifest',
-  (theme) => {
-    const texts = readDocument(`docs/start/screen-${theme}.svg`).replaceAll(/<[^>]+>/g, ' ');
-    const shown = ['kubelet-ts edge1', 'CrashLoopBackOff', 'exits with code 1', 'EVENTS', 'api.yaml:9:1'];
-    expect(shown.filter((text) => !texts.includes(text))).toEqual([]);
-  },
-);
+const themes = ['light', 'dark'];
+const textsOf = (picture: string): string => readDocument(picture).replaceAll(/<[^>]+>/g, ' ');
+
+test.each(themes)('the %s picture of the README shows pods, causes, events and a broken manifest', (theme) => {
+  const texts = textsOf(`docs/start/screen-${theme}.svg`);
+  const shown = ['kubelet-ts edge1', 'CrashLoopBackOff', 'exits with code 1', 'EVENTS', 'api.yaml:9:1'];
+  expect(shown.filter((text) => !texts.includes(text))).toEqual([]);
+});
+
+test.each(themes)('the %s picture of a large screen also shows the log of the selected pod', (theme) => {
+  const texts = textsOf(`docs/use/screen-large-${theme}.svg`);
+  const shown = ['CrashLoopBackOff', 'in the last minute', 'LOG default/uploader-edge1', 'no route to upload.example'];
+  expect(shown.filter((text) => !texts.includes(text))).toEqual([]);
+});
 
 test('a picture is the last frame before the terminal is restored, with its colours', () => {
   const cast = [
