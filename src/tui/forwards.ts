@@ -2,9 +2,11 @@ import { commandText } from './command-line.ts';
 import { type Line, textLine } from './line.ts';
 import { grownPage, type OutputPage } from './output-page.ts';
 
-/** Pages of commands that run: the one on the screen, and those of forwarded ports in the background. */
+/** Pages of commands that run: the one on the screen, those of forwarded ports, and the log below the events. */
 export interface Pages {
   page: OutputPage | undefined;
+  /** The log of the selected pod, where the terminal is large enough. */
+  tail: OutputPage | undefined;
   /** Forwarded ports whose pages are closed. They stop with the screen. */
   forwards: readonly OutputPage[];
 }
@@ -24,7 +26,7 @@ function isForward({ args: words, exitCode }: OutputPage): boolean {
 }
 
 /** Number of forwarded ports, with or without a page on the screen. */
-export function forwardCount({ page, forwards }: Pages): number {
+export function forwardCount({ page, forwards }: Pick<Pages, 'page' | 'forwards'>): number {
   return forwards.length + (page !== undefined && isForward(page) ? 1 : 0);
 }
 
@@ -38,7 +40,8 @@ export function withoutPage<T extends Pages>(state: T): T {
 /** Adds output to the page of a command. */
 export function withOutput<T extends Pages>(state: T, { id, text }: { id: number; text: string }): T {
   const grow = (page: OutputPage): OutputPage => (page.id === id ? grownPage(page, text) : page);
-  return { ...state, page: state.page && grow(state.page), forwards: state.forwards.map(grow) };
+  const { page, tail, forwards } = state;
+  return { ...state, page: page && grow(page), tail: tail && grow(tail), forwards: forwards.map(grow) };
 }
 
 /** Records the exit of a command. A forwarded port without a page leaves its last line as `message`. */

@@ -1,11 +1,13 @@
+import { podKey } from '../api/values/pod-names.ts';
 import { detailsLines } from './details-lines.ts';
+import { engineLines } from './engine-lines.ts';
 import { eventLines } from './event-lines.ts';
 import { forwardsLines } from './forwards.ts';
 import { startingLines } from './header-lines.ts';
 import { confirmationLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
 import { greyLine, type Line, styleLine, textLine } from './line.ts';
-import { pageLines } from './output-page.ts';
+import { pageLines, pageRows } from './output-page.ts';
 import { podTable } from './pod-table.ts';
 import { problemLines } from './problem-lines.ts';
 import type { Palette } from './theme.ts';
@@ -28,7 +30,7 @@ export interface Frame {
 }
 
 export interface FrameSection {
-  name: 'header' | 'pods' | 'events' | 'problems' | 'overlay' | 'footer';
+  name: 'header' | 'pods' | 'events' | 'log' | 'problems' | 'overlay' | 'footer';
   /** Including style sequences, at most `columns` wide. */
   rows: readonly string[];
 }
@@ -71,6 +73,7 @@ function bodySections(state: ViewState, layout: Layout): Section[] {
   return [
     { name: 'pods', lines: filled(podsPane(state, layout), layout.pods) },
     { name: 'events', lines: filled(eventsPane(state, layout), layout.events) },
+    { name: 'log', lines: filled(logPane(state, layout), layout.log) },
     { name: 'problems', lines: filled(problemsPane(state, layout), layout.problems) },
   ];
 }
@@ -102,6 +105,10 @@ function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
   if (state.overlay === 'forwards') {
     return forwardsLines(state);
   }
+  if (state.overlay === 'engine') {
+    const lines = engineLines(state.snapshot, state.pulse, state.now);
+    return [...lines, ...podsTable(state, { height: layout.body - lines.length, isOfEngine: true })];
+  }
   return state.overlay === 'help' ? helpLines(state) : undefined;
 }
 
@@ -113,15 +120,18 @@ function podsPane(state: ViewState, layout: Layout): Line[] {
     const title = textLine('  PODS', { bold: state.pane === 'pods' });
     return [title, ...(starting.length > 0 ? starting : [textLine(`  ${text}`, { color: 'gray' })])];
   }
-  return podTable(pods, {
+  return podsTable(state, { height: layout.pods, isOfEngine: false });
+}
+
+function podsTable(state: ViewState, more: { height: number; isOfEngine: boolean }): Line[] {
+  return podTable(visiblePods(state), {
     node: state.snapshot,
     usages: state.usages,
     now: state.now,
     columns: state.columns,
-    height: layout.pods,
     selectedUID: state.selectedUID,
     focused: state.pane === 'pods',
-    showsInternals: state.showsInternals,
+    ...more,
   });
 }
 
@@ -132,8 +142,18 @@ function eventsPane(state: ViewState, layout: Layout): Line[] {
   const shown = events.slice(Math.max(0, end - height), end);
   const waiting =
     state.pausedEvents === undefined ? '' : `, paused (${state.eventCount - state.pausedEvents.eventCount} new)`;
-  const title = titleLine(`EVENTS ${state.eventKind}${waiting}`, state.pane === 'events', state.columns);
+  const recent = events.filter(({ at }) => at > state.now - 60_000).length;
+  const count = layout.log === 0 ? '' : `, ${recent} in the last minute`;
+  const title = titleLine(`EVENTS ${state.eventKind}${count}${waiting}`, state.pane === 'events', state.columns);
   return [title, ...eventLines(shown, state.columns)];
+}
+
+function logPane(state: ViewState, layout: Layout): Line[] {
+  const { tail, columns } = state;
+  const entry = selectedPod(state);
+  if (entry === undefined) return [];
+  const rows = tail === undefined ? [] : pageRows(tail, columns).slice(-(layout.log - 1));
+  return [titleLine(`LOG ${podKey(entry.pod.metadata)}`, false, columns), ...rows.map((row) => textLine(row))];
 }
 
 function problemsPane(state: ViewState, layout: Layout): Line[] {

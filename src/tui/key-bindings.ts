@@ -28,7 +28,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['tab', 'next pane: pods, events, problems'],
   ['/', 'filter pods and events; esc clears it'],
   ['e', 'kind of events: news, all, pleg, recorded, workers'],
-  ['i', 'columns of the engine: worker, last and next sync'],
+  ['i', 'the engine: relists, syncs, the worker of each pod'],
   ['p', 'pause or continue the events'],
   ['?', 'this help'],
   ['esc', 'back'],
@@ -281,7 +281,7 @@ function letterCommand(state: ViewState, input: string): KeyCommand | undefined 
     case 'e':
       return { type: 'eventKindSwitched' };
     case 'i':
-      return { type: 'internalsToggled' };
+      return { type: 'engineToggled' };
     case 'p':
       return { type: 'pauseToggled' };
     case 'F':

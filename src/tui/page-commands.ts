@@ -12,7 +12,7 @@ interface Deps {
   dispatch: (action: ViewAction) => void;
 }
 
-/** The commands in the background: the one whose output is on the page, and forwarded ports. */
+/** The commands in the background: the one whose output is on the page, the followed log, and forwarded ports. */
 export class PageCommands {
   private readonly running = new Map<number, RunningCommand>();
   private readonly pending = new Map<number, string>();
@@ -22,14 +22,24 @@ export class PageCommands {
 
   /** Opens a page in place of the one in `pages`. */
   start(words: readonly string[], pages: Pages): void {
-    const { commands, onOutput, dispatch } = this.deps;
+    const { dispatch } = this.deps;
     if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
       dispatch({ type: 'messageShown', text: `a screen forwards at most ${maxForwards} ports: F lists them` });
       return;
     }
+    this.launch('pageOpened', words);
+  }
+
+  /** Opens the log below the events. */
+  startTail(words: readonly string[]): void {
+    this.launch('tailOpened', words);
+  }
+
+  private launch(type: 'pageOpened' | 'tailOpened', words: readonly string[]): void {
+    const { commands, onOutput, dispatch } = this.deps;
     this.lastID += 1;
     const id = this.lastID;
-    dispatch({ type: 'pageOpened', id, words });
+    dispatch({ type, id, words });
     const running = commands.start(words, (text) => {
       if (!this.running.has(id)) return;
       this.pending.set(id, ((this.pending.get(id) ?? '') + text).slice(-maxPendingOutput));
@@ -51,8 +61,8 @@ export class PageCommands {
   }
 
   /** Stops all commands except those of these pages. */
-  endAllBut({ page, forwards }: Pages): void {
-    const kept = new Set([page, ...forwards].map((each) => each?.id));
+  endAllBut({ page, tail, forwards }: Pages): void {
+    const kept = new Set([page, tail, ...forwards].map((each) => each?.id));
     for (const [id, running] of this.running) {
       if (kept.has(id)) continue;
       this.running.delete(id);

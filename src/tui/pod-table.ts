@@ -15,24 +15,24 @@ interface Column {
   minShare?: number;
   /** True to leave the column out while every cell is empty. */
   isOptional?: boolean;
-  /** True for columns that only help to debug the engine. */
-  isInternal?: boolean;
+  /** `engine` for columns of the page of the engine, `both` for columns of both tables. */
+  table?: 'engine' | 'both';
   /** Columns with the lowest number are kept first. A column without a number always stays. */
   dropOrder?: number;
 }
 
 const columnsInOrder: Column[] = [
-  { title: 'NAMESPACE', cell: 'namespace', maxWidth: 20, dropOrder: 4 },
-  { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.25 },
+  { title: 'NAMESPACE', cell: 'namespace', maxWidth: 20, dropOrder: 4, table: 'both' },
+  { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.25, table: 'both' },
   { title: 'READY', cell: 'ready', maxWidth: 5 },
   { title: 'STATUS', cell: 'status', maxWidth: 38, minWidth: 'CrashLoopBackOff'.length },
   { title: 'RESTARTS', cell: 'restarts', maxWidth: 28, dropOrder: 2 },
   { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 3 },
   { title: 'CPU', cell: 'cpu', maxWidth: 15, dropOrder: 5, isOptional: true },
   { title: 'MEMORY', cell: 'memory', maxWidth: 15, dropOrder: 6, isOptional: true },
-  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 7, isInternal: true },
-  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 9, isInternal: true },
-  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 8, isInternal: true },
+  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 7, table: 'engine' },
+  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 9, table: 'engine' },
+  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 8, table: 'engine' },
   { title: 'REASON', cell: 'reason', maxWidth: 200, minWidth: 20, dropOrder: 1, isOptional: true },
 ];
 const selectedMark = '> ';
@@ -49,8 +49,14 @@ interface TableOptions {
   height: number;
   selectedUID: string | undefined;
   focused: boolean;
-  showsInternals: boolean;
+  /** True for the columns of the engine: worker, last and next sync. */
+  isOfEngine: boolean;
 }
+
+/** True if reasons are a column. In a narrower terminal they have their own rows, if all of them fit. */
+export const hasReasonColumn = ({ columns }: { columns: number }): boolean => columns >= reasonColumnFrom;
+
+const reasonColumnFrom = 160;
 
 /** The pods table: a header and at most `height - 1` rows around the selected pod. */
 export function podTable(pods: readonly PodSnapshot[], options: TableOptions): Line[] {
@@ -63,23 +69,30 @@ export function podTable(pods: readonly PodSnapshot[], options: TableOptions): L
   const isWide = options.columns >= wideFrom;
   const gapWidth = isWide ? 2 : 1;
   const gap = ' '.repeat(gapWidth);
-  const columns = computeColumns(rows, { width: options.columns - selectedMark.length, gapWidth, isWide, ...options });
+  const reasonCount = rows.filter(({ reason }) => reason.text !== '').length;
+  const hasRowsOfReasons =
+    !options.isOfEngine && !hasReasonColumn(options) && rows.length + reasonCount <= visibleCount;
+  const width = options.columns - selectedMark.length;
+  const columns = computeColumns(rows, { width, gapWidth, isWide, ...options, hasReasons: !hasRowsOfReasons });
   const head: Line = {
     spans: [
       { text: unselectedMark },
       { text: columns.map(({ title, width }) => fitToWidth(title, width)).join(gap), bold: options.focused },
     ],
   };
-  const visible = rows.map((row, index): Line => {
+  const visible = rows.flatMap((row, index): Line[] => {
     const selected = first + index === selectedIndex;
     const cells = columns.flatMap(({ cell, width }, column): Span[] => [
       { text: column === 0 ? '' : gap },
       { ...row[cell], text: fitToWidth(row[cell].text, width) },
     ]);
-    return { spans: [{ text: selected ? selectedMark : unselectedMark }, ...cells], selected };
+    const line = { spans: [{ text: selected ? selectedMark : unselectedMark }, ...cells], selected };
+    return hasRowsOfReasons && row.reason.text !== '' ? [line, reasonLine(row)] : [line];
   });
   return [head, ...visible];
 }
+
+const reasonLine = ({ reason }: PodRow): Line => ({ spans: [{ text: '    ' }, reason] });
 
 /** The selected row stays in the middle, except near both ends. */
 function firstVisible(selectedIndex: number, count: number, visibleCount: number): number {
@@ -100,11 +113,13 @@ interface SizedColumn extends Column {
 /** Selects the columns that fit, and their widths: first the minimum of each, then the rest from left to right. */
 function computeColumns(
   rows: PodRow[],
-  { width, gapWidth, isWide, showsInternals }: Space & Pick<TableOptions, 'showsInternals'>,
+  { width, gapWidth, isWide, isOfEngine, hasReasons }: Space & { isOfEngine: boolean; hasReasons: boolean },
 ): SizedColumn[] {
   const filled = columnsInOrder.filter(
-    ({ cell, isOptional = false, isInternal = false }) =>
-      (showsInternals || !isInternal) && (!isOptional || rows.some((row) => row[cell].text !== '')),
+    ({ cell, isOptional = false, table }) =>
+      (table === 'both' || (table === 'engine') === isOfEngine) &&
+      (cell !== 'reason' || hasReasons) &&
+      (!isOptional || rows.some((row) => row[cell].text !== '')),
   );
   const wanted = filled.map((column): SizedColumn => {
     const cell = column.cell === 'restarts' && !isWide ? 'restartCount' : column.cell;

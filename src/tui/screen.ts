@@ -13,7 +13,15 @@ import type { ScreenCommands } from './screen-commands.ts';
 import type { TerminalOutput } from './terminal.ts';
 import type { GuardedProcess } from './terminal-guard.ts';
 import { queryTheme, type Palette, paletteOf, type Theme } from './theme.ts';
-import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
+import {
+  initialViewState,
+  maxEvents,
+  reduce,
+  selectedPod,
+  type ViewAction,
+  type ViewState,
+  wantedTail,
+} from './view-state.ts';
 
 /** A visible screen. */
 export interface Screen {
@@ -71,6 +79,8 @@ const tickMs = 1000;
 const maxKeysTogether = 2;
 /** Milliseconds between two samples of CPU and memory. */
 const samplePeriodMs = 5000;
+/** Milliseconds for which a pod must be selected before its log is followed. */
+const tailDelayMs = 500;
 
 /**
  * INVARIANTS:
@@ -98,6 +108,9 @@ class LiveScreen implements Screen {
   private frameDue = 0;
   private cancelTick: () => void;
   private cancelSample: () => void = ignore;
+  private cancelTail: () => void = ignore;
+  /** The log that is followed, or will be in a moment. */
+  private tailKey: string | undefined;
 
   constructor(private readonly options: Required<ScreenOptions>) {
     const { view, stdout, stdin, clock, guarded, theme, logFile, isAttached, isReadOnly } = options;
@@ -135,6 +148,7 @@ class LiveScreen implements Screen {
     this.unsubscribe = view.subscribe(this.onEvent);
     stdout.on('resize', this.onResize);
     this.showFrame();
+    this.followLog();
     void this.sample();
     this.terminal.silenceKeys();
     this.mountInk().then(this.onEnd, (error: unknown) => {
@@ -271,8 +285,23 @@ class LiveScreen implements Screen {
   private readonly dispatch = (action: ViewAction): void => {
     this.state = reduce(this.state, action);
     this.commands.endAllBut(this.state);
+    this.followLog();
     this.requestFrame();
   };
+
+  /** Follows the log of the selected pod once it has been selected for a moment, because each log is a process. */
+  private followLog(): void {
+    const wanted = wantedTail(this.state);
+    if (wanted?.key === this.tailKey) return;
+    this.tailKey = wanted?.key;
+    this.cancelTail();
+    this.dispatch({ type: 'tailClosed' });
+    if (wanted === undefined) return;
+    const { commands, clock } = this.options;
+    this.cancelTail = clock.after(tailDelayMs, () => {
+      this.commands.startTail(withFlags(['logs', '-f', '--tail', '50', wanted.pod], commands.flags));
+    });
+  }
 
   /** An earlier frame replaces the requested one. */
   private requestFrame({ isOfKey = true } = {}): void {
@@ -312,6 +341,7 @@ class LiveScreen implements Screen {
       events,
       now: clock.now(),
     });
+    this.followLog();
   }
 
   private close(error?: unknown): void {
@@ -320,7 +350,8 @@ class LiveScreen implements Screen {
     this.unsubscribe();
     this.cancelTick();
     this.cancelSample();
-    this.commands.endAllBut({ page: undefined, forwards: [] });
+    this.cancelTail();
+    this.commands.endAllBut({ page: undefined, tail: undefined, forwards: [] });
     this.cancelFrame?.();
     this.options.stdout.off('resize', this.onResize);
     this.terminal.close();

@@ -1,3 +1,4 @@
+import { allContainerStatuses } from '../api/values/container-statuses.ts';
 import { podStatusText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent, ManifestProblem } from '../engine/view/events.ts';
 import { isWell } from '../engine/view/is-well.ts';
@@ -9,8 +10,11 @@ import { selectForward, withEnd, withoutPage, withoutSelected, withOutput, withS
 import { headerLineLimit, headerLines, silenceLines, startingLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
+import { podArgument } from './command-line.ts';
 import { firstRow, nextMatch, openPage, type OutputPage, pageRows } from './output-page.ts';
+import { hasReasonColumn } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
+import { initialPulse, nextPulse, type Pulse } from './pulse.ts';
 import { nextUsages, type UsageHistories } from './usage-history.ts';
 
 /** State from which the screen is drawn. */
@@ -29,6 +33,8 @@ export interface ViewState {
   columns: number;
   rows: number;
   usages: UsageHistories;
+  /** Latencies for the page of the engine. */
+  pulse: Pulse;
   /** The newest events of the events pane, oldest first. */
   events: readonly KubeletEvent[];
   /** Number of events in the events pane since the start. */
@@ -37,9 +43,11 @@ export interface ViewState {
   pausedEvents: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
-  overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output' | 'forwards';
+  overlay: 'none' | 'details' | 'engine' | 'help' | 'leave' | 'ask' | 'output' | 'forwards';
   /** Set with the overlay `output`. */
   page: OutputPage | undefined;
+  /** The log of the selected pod, in a large terminal. */
+  tail: OutputPage | undefined;
   /** Forwarded ports whose pages are closed. They stop with the screen. */
   forwards: readonly OutputPage[];
   /** Index in the list of forwarded ports. */
@@ -52,8 +60,6 @@ export interface ViewState {
   message: string;
   /** Undefined only without any pod. */
   selectedUID: string | undefined;
-  /** True if the table has the columns of the engine: worker, last and next sync. */
-  showsInternals: boolean;
   filter: string;
   editingFilter: boolean;
   /** Scrolled lines: from the newest event, the first problem, and the top of the details. */
@@ -74,9 +80,11 @@ export type ViewAction =
   | { type: 'closed' }
   | { type: 'leaveAsked' }
   | { type: 'podsShown' }
-  | { type: 'internalsToggled' }
+  | { type: 'engineToggled' }
   | { type: 'runAsked'; words: readonly string[] }
   | { type: 'pageOpened'; id: number; words: readonly string[] }
+  | { type: 'tailOpened'; id: number; words: readonly string[] }
+  | { type: 'tailClosed' }
   | { type: 'pageGrew'; id: number; text: string }
   | { type: 'pageEnded'; id: number; exitCode: number }
   | { type: 'forwardsOpened' }
@@ -117,6 +125,7 @@ export function initialViewState(
     isReadOnly: false,
     ...settings,
     usages: {},
+    pulse: initialPulse(snapshot),
     events: pastEvents(snapshot),
     eventCount: 0,
     pausedEvents: undefined,
@@ -124,13 +133,13 @@ export function initialViewState(
     pane: 'pods',
     overlay: 'none',
     page: undefined,
+    tail: undefined,
     forwards: [],
     selectedForward: 0,
     unconfirmedArgs: [],
     prompt: undefined,
     message: '',
     selectedUID: undefined,
-    showsInternals: false,
     filter: '',
     editingFilter: false,
     scroll: { events: 0, problems: 0, details: 0 },
@@ -160,12 +169,16 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       return { ...withoutPage(state), prompt: undefined, overlay: state.overlay === 'help' ? 'none' : 'help' };
     case 'podsShown':
       return { ...withoutPage(state), prompt: undefined, overlay: 'none', pane: 'pods' };
-    case 'internalsToggled':
-      return { ...state, showsInternals: !state.showsInternals };
+    case 'engineToggled':
+      return { ...state, overlay: state.overlay === 'engine' ? 'none' : 'engine' };
     case 'runAsked':
       return { ...state, overlay: 'ask', unconfirmedArgs: action.words };
     case 'pageOpened':
       return { ...withoutPage(state), overlay: 'output', page: openPage(action.id, action.words) };
+    case 'tailOpened':
+      return { ...state, tail: { ...openPage(action.id, action.words), top: 'end', isWrapped: true } };
+    case 'tailClosed':
+      return { ...state, tail: undefined };
     case 'pageGrew':
       return withOutput(state, action);
     case 'pageEnded':
@@ -251,13 +264,25 @@ export function layoutOf(state: ViewState): Layout | undefined {
   if (state.columns < minimumSize.columns || state.rows < minimumSize.rows) {
     return undefined;
   }
+  const pods = visiblePods(state);
   return computeLayout({
+    columns: state.columns,
     rows: state.rows,
     header: visibleHeader(state).length,
-    podCount: Math.max(visiblePods(state).length, startingLines(state.silence, state.columns).length),
+    podCount: Math.max(pods.length, startingLines(state.silence, state.columns).length),
+    reasonCount: hasReasonColumn(state) ? 0 : pods.filter((entry) => !isWell(entry, state.snapshot)).length,
     problemLineCount: problemLines(shownProblems(state)).length,
     pane: state.pane,
   });
+}
+
+/** The pod whose log the screen follows, and a key that changes when its log has to be opened again. */
+export function wantedTail(state: ViewState): { key: string; pod: string } | undefined {
+  const entry = selectedPod(state);
+  if (entry === undefined || (layoutOf(state)?.log ?? 0) === 0) return undefined;
+  // Without an instance, a container has no log yet.
+  const instances = allContainerStatuses(entry.pod.status).filter(({ containerID = '' }) => containerID !== '');
+  return { key: `${entry.pod.metadata.uid} ${instances.length}`, pod: podArgument(entry) };
 }
 
 /** Errors of manifests. Warnings are counted in the header, and shown in the pane that `tab` leads to. */
@@ -325,6 +350,7 @@ function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshe
     snapshot,
     silence,
     now,
+    pulse: nextPulse(state.pulse, snapshot, action.events),
     events: (state.events.length === 0 ? withPast(snapshot, shown) : [...state.events, ...shown]).slice(-maxEvents),
     eventCount: state.eventCount + shown.length,
     pane: state.pane === 'problems' && !hasProblems ? 'pods' : state.pane,
@@ -386,6 +412,7 @@ function move(state: ViewState, direction: Move): ViewState {
     const lineCount = entry === undefined ? 0 : detailsLines(entry, state).length;
     return withScroll(state, 'details', moved(state.scroll.details, direction, layout.body, lineCount - layout.body));
   }
+  if (state.overlay === 'engine') return moveSelection(state, direction, layout.body);
   switch (state.pane) {
     case 'pods':
       return moveSelection(state, direction, layout.pods - 1);

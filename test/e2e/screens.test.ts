@@ -8,7 +8,9 @@ import { VirtualTerminal } from './virtual-terminal.ts';
 let agent: Agent;
 
 beforeAll(async () => {
-  agent = await Agent.create({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
+  agent = await Agent.create({
+    manifests: { 'web.yaml': makePod('web', { containers: [shell('app', `echo serving; ${serve}`)] }) },
+  });
 });
 afterAll(async () => {
   await agent.cleanUp();
@@ -18,8 +20,7 @@ const small = { columns: 80, rows: 24 };
 const large = { columns: 200, rows: 50 };
 /** The runtime in the first row, in the cyan of the theme `light`. */
 const runtime = '\u001b[38;5;24mcontainerd';
-/** Columns of each size, with those of the engine in the large one. */
-const columns = { small: / +STATUS +RESTARTS +AGE/, large: / +LAST SYNC +NEXT/ };
+const running = / web-edge1 +1\/1 +Running /;
 
 async function open(words: readonly string[], more: Record<string, string> = {}): Promise<VirtualTerminal> {
   const command = agent.commandLine(words).join(' ');
@@ -31,14 +32,16 @@ async function open(words: readonly string[], more: Record<string, string> = {})
   return terminal;
 }
 
-/** Looks at the screen in both sizes, at its theme, and leaves it by the keys. */
+/** Looks at the screen in both sizes, at its theme and at the page of the engine, and leaves it by the keys. */
 async function look(terminal: VirtualTerminal, ...keys: string[]): Promise<void> {
-  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen) && columns.small.test(screen));
+  await terminal.until((screen) => running.test(screen) && / +STATUS +RESTARTS +AGE/.test(screen));
   await terminal.untilColored((shown) => shown.includes(runtime));
   await terminal.resize(large.columns, large.rows);
-  await terminal.type('i');
-  const screen = await terminal.until((text) => columns.large.test(text) && / web-edge1 +1\/1 +Running /.test(text));
+  const screen = await terminal.until((text) => /── LOG default\/web-edge1 ─+\nserving$/m.test(text));
   expect(Math.max(...screen.split('\n').map((line) => line.length))).toBeLessThanOrEqual(large.columns);
+  await terminal.type('i');
+  await terminal.until((text) => /^PLEG +evented, last relist .* ago in \d+ms {2}[▁-█]/m.test(text));
+  await terminal.until((text) => / +LAST SYNC +NEXT/.test(text) && / web-edge1 +sync/.test(text));
   await terminal.untilColored((shown) => shown.includes(runtime));
   for (const key of keys) await terminal.type(key);
   await terminal.until((text) => text.includes('code 0'));
@@ -47,7 +50,7 @@ async function look(terminal: VirtualTerminal, ...keys: string[]): Promise<void>
 
 test('run and ui show the same in 80x24 and 200x50', async () => {
   const own = await open(['run', '--theme', 'light', agent.manifestsFolder]);
-  await own.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  await own.until((screen) => running.test(screen));
   await look(await open(['ui', '--theme', 'light']), 'q');
   await look(own, 'q', 's');
 });
@@ -69,7 +72,7 @@ test('an agent that waits for its runtime has a screen that says so, here withou
 
 test('the screen of run ends with an agent that is killed, and the terminal is whole', async () => {
   const terminal = await open(['run', agent.manifestsFolder]);
-  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+  await terminal.until((screen) => running.test(screen));
   process.kill((await fetchAgent(rootSocketPath(agent.rootDir)))?.pid ?? 0, 'SIGKILL');
   const screen = await terminal.until((text) => text.includes('code 137'));
   expect(screen).toContain('kubelet-ts exited with code 137. 1 pod keeps running unsupervised');

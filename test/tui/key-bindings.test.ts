@@ -84,7 +84,7 @@ test.each<[key: string, expected: KeyCommand]>([
   [':', { type: 'promptOpened', kind: ':' }],
   ['/', { type: 'filterOpened' }],
   ['p', { type: 'pauseToggled' }],
-  ['i', { type: 'internalsToggled' }],
+  ['i', { type: 'engineToggled' }],
   ['?', { type: 'helpToggled' }],
   ['g', { type: 'moved', move: 'first' }],
   ['k', { type: 'moved', move: 'up' }],

@@ -5,7 +5,7 @@ import { displayWidth } from '../../src/text/display-width.ts';
 import { runScreen, type Screen } from '../../src/tui/screen.ts';
 import type { Theme } from '../../src/tui/theme.ts';
 import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';
-import { makeDied, makeEntry, makeRecorded, makeSnapshot, noon } from './make-snapshot.ts';
+import { makeDied, makeEntry, makeRecorded, makeSnapshot, noon, refOf } from './make-snapshot.ts';
 
 const screens: Screen[] = [];
 afterEach(() => {
@@ -91,13 +91,13 @@ describe('frames', () => {
     await clock.advance(200);
     expect(stdout.screen()).toEqual([
       'kubelet-ts edge1  containerd 1.7.24  pods 1/2 ready  file 2',
-      '  NAME READY STATUS           RESTARTS REASON',
-      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
-      '  db   1/1   Running          0',
+      '  NAMESPACE NAME READY STATUS           RESTARTS AGE',
+      '> default   web  0/1   CrashLoopBackOff 3        60m',
+      '    exits with code 1; next try in 49s',
+      '  default   db   1/1   Running          0        60m',
       '── EVENTS news ─────────────────────────────────────────────',
       '12:00:00 web ContainerDied    main 0123456789abc exit 137',
       '12:00:00 web Pulled           Image is there',
-      '',
       '',
       '',
       '',
@@ -214,7 +214,7 @@ describe('frames', () => {
     await clock.advance(100);
     expect([tiny, stdout.screen()[2]]).toEqual([
       ['Terminal too small: 30x5', 'kubelet-ts needs 40x10.', 'Pods keep running.', '', ''],
-      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
+      '> default   web  0/1   CrashLoopBackOff 3        60m',
     ]);
   });
 
@@ -228,7 +228,7 @@ describe('frames', () => {
     await clock.advance(1000);
     expect([lost[0], lost[2], stdout.screen()[0]?.slice(0, 40)]).toEqual([
       'kubelet-ts edge1  LOST for 5s, showing the last known state: the agent has exited',
-      '> default   web  0/1   CrashLoopBackOff 3        60m exits with code 1; next try in 49s',
+      '> default   web  0/1   CrashLoopBackOff 3        60m',
       before[0]?.slice(0, 40),
     ]);
   });
@@ -299,23 +299,31 @@ describe('keys', () => {
     const { stdout, type } = start(makeSnapshot([makeEntry('db'), crashing]), small);
     await type('/crash\r');
     expect(stdout.screen().slice(1, 4)).toEqual([
-      '  NAME READY STATUS           RESTARTS REASON',
-      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
-      '── EVENTS news ─────────────────────────────────────────────',
+      '  NAMESPACE NAME READY STATUS           RESTARTS AGE',
+      '> default   web  0/1   CrashLoopBackOff 3        60m',
+      '    exits with code 1; next try in 50s',
     ]);
   });
 
-  test('i shows the columns of the engine, and hides them again', async () => {
-    const { stdout, type } = start(makeSnapshot([crashing]), { columns: 110, rows: 12 });
-    const head = (): string | undefined => stdout.screen().find((row) => row.startsWith('  NAMESPACE'));
-    const heads = [head()];
-    for (const key of ['i', 'i']) {
-      await type(key);
-      heads.push(head());
-    }
-    const usual = '  NAMESPACE  NAME  READY  STATUS            RESTARTS                AGE  REASON';
-    const whole = '  NAMESPACE  NAME  READY  STATUS            RESTARTS                AGE  WORKER  NEXT  REASON';
-    expect(heads).toEqual([usual, whole, usual]);
+  test('i opens the page of the engine, which shows new latencies, and closes it', async () => {
+    const { clock, stdout, view, type } = start(makeSnapshot([crashing]), { columns: 80, rows: 12 });
+    const before = stdout.screen();
+    await type('i');
+    view.current = makeSnapshot([crashing], { pleg: { mode: 'evented', lastRelistAt: noon, lastRelistMs: 32 } });
+    view.emit({ at: noon, type: 'SyncFinished', pod: refOf('web'), durationMs: 68, nextSyncAt: noon + 50_000 });
+    await clock.advance(1000);
+    const page = stdout.screen().slice(1, 8);
+    await type('i');
+    expect(page).toEqual([
+      'ENGINE',
+      'PLEG     evented, last relist 1s ago in 32ms  ▂█',
+      'syncs    2 in the last minute, slowest 68ms  ▅█',
+      'workers  1 sync; 0 busy, 0 with an update waiting',
+      'source   file /manifests: 1 pod, not read yet',
+      '',
+      '  NAMESPACE NAME WORKER LAST SYNC     NEXT',
+    ]);
+    expect(stdout.screen().slice(1, 3)).toEqual(before.slice(1, 3));
   });
 
   test.each([
@@ -384,7 +392,7 @@ describe('keys', () => {
     stdout.resize(60, 12);
     await clock.advance(100);
     await type('q');
-    expect([stdout.screen()[2], left]).toEqual(['> web  0/1   CrashLoopBackOff 3        exits with code 1; n…', []]);
+    expect([stdout.screen()[2], left]).toEqual(['> default   web  0/1   CrashLoopBackOff 3        60m', []]);
   });
 
   test('ctrl-z gives the terminal back and stops the screen, which is there again when it is continued', async () => {
@@ -396,10 +404,7 @@ describe('keys', () => {
     expect([guarded.kills, stdout.writes.at(-1)]).toEqual([[[0, 'SIGTSTP']], restore]);
     guarded.emit('SIGCONT');
     await clock.advance(100);
-    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
-      true,
-      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
-    ]);
+    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([true, '> default   web  0/1   CrashLoopBackOff 3        60m']);
     await type('q');
     expect(stdout.screen()[1]).toBe('LEAVE THE SCREEN');
   });
@@ -420,15 +425,60 @@ describe('keys', () => {
     // As after `fg` of a job that is running for the shell: no signal comes.
     isInForeground = true;
     await clock.advance(300);
-    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
-      true,
-      '> web  0/1   CrashLoopBackOff 3        exits with code 1; n…',
-    ]);
+    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([true, '> default   web  0/1   CrashLoopBackOff 3        60m']);
   });
 
   test('are not needed: the screen also runs without a keyboard', () => {
     const { stdout } = start(makeSnapshot([crashing]), small, new FakeStdin(false));
-    expect(stdout.screen()[2]).toBe('> web  0/1   CrashLoopBackOff 3        exits with code 1; n…');
+    expect(stdout.screen()[2]).toBe('> default   web  0/1   CrashLoopBackOff 3        60m');
+  });
+});
+
+describe('a large terminal', () => {
+  const large = { columns: 120, rows: 40 };
+  const words = (pod: string) => ['logs', '--root-dir', '/k', '-f', '--tail', '50', pod];
+  const shownLog = (rows: string[]) => rows.slice(rows.findIndex((row) => row.startsWith('── LOG'))).slice(0, 3);
+
+  test('shows events of the last minute and the log of the selected pod', async () => {
+    const { commands, clock, stdout, view } = start(makeSnapshot([makeEntry('db'), crashing]), large);
+    view.emit(makeRecorded('Pulled', 'Image is there', noon - 90_000), makeDied(137));
+    await clock.advance(500);
+    commands.started[0]?.say('one\ntwo\n');
+    await clock.advance(200);
+    expect([commands.started.map((started) => started.words), commands.ended]).toEqual([[words('default/web')], []]);
+    expect([stdout.screen()[5]?.slice(0, 40), ...shownLog(stdout.screen())]).toEqual([
+      '── EVENTS news, 1 in the last minute ───',
+      `── LOG default/web ${'─'.repeat(101)}`,
+      'one',
+      'two',
+    ]);
+  });
+
+  test('follows only the log of a pod that stays selected, and closes the log before', async () => {
+    const { commands, clock, stdout, type } = start(
+      makeSnapshot([makeEntry('a'), makeEntry('b'), makeEntry('c')]),
+      large,
+    );
+    await clock.advance(500);
+    await type('j');
+    await type('j');
+    await clock.advance(500);
+    expect([commands.started.map((started) => started.words), commands.ended]).toEqual([
+      [words('default/a'), words('default/c')],
+      [words('default/a')],
+    ]);
+    stdout.resize(80, 24);
+    await clock.advance(100);
+    expect(commands.ended).toEqual([words('default/a'), words('default/c')]);
+  });
+
+  test('opens the log again when a container of the pod has started', async () => {
+    const waiting = makeEntry('web', { containerState: { waiting: { reason: 'ContainerCreating' } } });
+    const { commands, clock, view } = start(makeSnapshot([waiting]), large);
+    await clock.advance(500);
+    view.current = makeSnapshot([makeEntry('web', { container: { containerID: 'containerd://1' } })]);
+    await clock.advance(2000);
+    expect(commands.started.map((started) => started.words)).toEqual([words('default/web'), words('default/web')]);
   });
 });
 
