@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { basename } from 'node:path';
 import { pino } from 'pino';
 import { format, resolveConfig } from 'prettier';
@@ -35,6 +35,7 @@ interface Part {
 async function bench(options: BenchOptions): Promise<void> {
   const machine = { cpus: availableParallelism(), node: process.version };
   process.stdout.write(`${machine.cpus} CPUs, Node ${machine.node}\n`);
+  const [load = NaN] = loadavg();
   const parts: Part[] = [];
   for await (const part of measuredParts(options)) {
     parts.push(part);
@@ -45,17 +46,17 @@ async function bench(options: BenchOptions): Promise<void> {
   }
   if (options.json !== undefined)
     await writeFile(options.json, `${JSON.stringify({ machine, parts }, undefined, 2)}\n`);
-  if (options.report) await writeReport(parts, options);
+  if (options.report) await writeReport(parts, load, options);
 }
 
 const pageFile = 'docs/internals/performance.md';
 
-async function writeReport(parts: readonly Part[], { runs }: BenchOptions): Promise<void> {
+async function writeReport(parts: readonly Part[], load: number, { runs }: BenchOptions): Promise<void> {
   const releases = parts.flatMap(({ containerd }) => (containerd === undefined ? [] : [`containerd ${containerd}`]));
   const report: Report = {
     date: new Date().toISOString().slice(0, 10),
     machine: [
-      `${availableParallelism()} CPUs (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory`,
+      `${availableParallelism()} CPUs (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB of memory, load ${load.toFixed(1)} before`,
       [`Linux ${release()}`, `Node ${process.version}`, ...releases].join(', '),
     ],
     runs,

@@ -48,7 +48,7 @@ numbers of pods. \`--podman PATH\` also measures \`podman kube play\`, and \`--h
 
 ![The times as multiples of the floor](performance.svg)
 
-The times as multiples of the floor. The same machine can be twice as fast on another day, so compare these ratios, not times.
+Numbers in parentheses are multiples of the floor. The same machine can be twice as fast on another day, so compare them, not times.
 
 ${markdownTable(table)}
 

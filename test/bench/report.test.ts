@@ -36,7 +36,7 @@ test('the page has a table of all figures of kubelet-ts, with the recorded ones 
   const [, results = ''] = page.split('![The times');
   expect(results).toBe(` as multiples of the floor](performance.svg)
 
-The times as multiples of the floor. The same machine can be twice as fast on another day, so compare these ratios, not times.
+Numbers in parentheses are multiples of the floor. The same machine can be twice as fast on another day, so compare them, not times.
 
 |  | floor | kubelet 1.32 | podman | kubelet-ts |
 | --- | --- | --- | --- | --- |
