@@ -205,7 +205,7 @@ async function bash(
   await mkdir(temporary(), { recursive: true });
   const { PATH = '', HOME = '/root' } = process.env;
   // Job control, so that `kill %1` of the tour works; every line must succeed.
-  const [file = '', ...args] = [...within, 'bash', '-e', '-m', '-c', script];
+  const [file, ...args] = [...within, 'bash', '-e', '-m', '-c', script];
   const { exitCode, all, stdout } = await execa(file, args, {
     cwd: folder,
     env: { PATH, HOME, TMPDIR: temporary() },
