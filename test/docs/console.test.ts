@@ -10,7 +10,7 @@ test('most commands of console blocks in docs/start and docs/use run, and the ot
   expect(counts).toEqual({
     nothing: 53,
     kubeadm: 30,
-    'a network': 13,
+    'a network': 14,
     systemd: 8,
     'a package': 6,
     'an end, because it follows': 6,
