@@ -32,6 +32,8 @@ export interface ImportedFolder {
   readonly ignored: readonly string[];
   /** Why the folder could not be read. Undefined if it was. */
   readonly unread?: UserError;
+  /** Why the list of earlier imports was ignored, so that all archives are imported again. Undefined if it was not. */
+  readonly ignoredList?: string;
 }
 
 interface ImportRecord {
@@ -57,7 +59,7 @@ const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, isPresent, importArchive, signal } = options;
-  const known = await filesOfStore(stateFile, store);
+  const { files: known, ignoredList } = await filesOfStore(stateFile, store);
   const listed = await listFolder(folder);
   if (listed instanceof UserError)
     return { imported: [], failed: [], unchanged: [], names: namesIn(known), ignored: [], unread: listed };
@@ -97,7 +99,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   }
   const forgotten = Object.keys(known).some((file) => !(file in files));
   if (forgotten) await writeState(stateFile, { store, files });
-  return { ...result, unchanged, names: namesIn(files), ignored };
+  return { ...result, unchanged, names: namesIn(files), ignored, ...(ignoredList !== undefined && { ignoredList }) };
 }
 
 /** True if there is an archive to import, or if the folder cannot be read, which the import reports. */
@@ -142,9 +144,19 @@ export async function importedImageNames(stateFile: string): Promise<string[]> {
  * Returns no files if the state file is missing, broken or belongs to another store. Then all archives are imported
  * again.
  */
-async function filesOfStore(stateFile: string, store: string): Promise<State['files']> {
-  const state = await readState(stateFile).catch(() => undefined);
-  return state?.store === store ? { ...state.files } : {};
+async function filesOfStore(
+  stateFile: string,
+  store: string,
+): Promise<{ files: State['files']; ignoredList?: string }> {
+  try {
+    const state = (await readState(stateFile)) as Partial<State> | null;
+    if (typeof state?.store !== 'string' || Object(state.files) !== state.files)
+      throw new Error('it is not a list of imported images');
+    return { files: state.store === store ? { ...state.files } : {} };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return { files: {} };
+    return { files: {}, ignoredList: `${stateFile}: ${errorMessage(error)}` };
+  }
 }
 
 /** Rejects with the error of the file system or the JSON parser. */

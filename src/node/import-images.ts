@@ -43,10 +43,12 @@ export async function importImages({
   };
   logPeriodically();
   try {
-    const { imported, failed, names, unread } = await importFolder(signal, (now) => {
+    const { imported, failed, names, unread, ignoredList } = await importFolder(signal, (now) => {
       if (now.file !== progress?.file) logger.info({ progress: importText(now) }, 'Loading an image archive');
       progress = now;
     });
+    if (ignoredList !== undefined)
+      logger.warn({ err: ignoredList }, 'The list of imported images was damaged; importing all archives again');
     for (const done of imported) logger.info({ file: done.file, names: done.names }, 'Imported an image archive');
     for (const { file, error } of failed)
       logger.error({ file, ...failureFacts(error) }, 'An image archive was not imported');

@@ -144,12 +144,14 @@ test.each<[string, Partial<ImagesFolderOptions>]>([
 });
 
 test.each(['', '{', '{"store":"store-1","files":null}', '[]', 'null'])(
-  'takes a broken state file (%j) for none',
+  'takes a broken state file (%j) for none, and names it',
   async (state) => {
     const { options, at } = await imagesFolder({ 'a.tar': '' });
     await importImagesFolder(options);
     await writeFile(options.stateFile, state);
-    expect((await importImagesFolder(options)).imported).toEqual([{ file: at('a.tar'), names: ['localhost/a.tar:1'] }]);
+    const { imported, ignoredList = '' } = await importImagesFolder(options);
+    expect(imported).toEqual([{ file: at('a.tar'), names: ['localhost/a.tar:1'] }]);
+    expect(ignoredList.startsWith(`${options.stateFile}: `)).toBe(true);
   },
 );
 
