@@ -13,6 +13,8 @@ import { readUplink, type Uplink } from './network/uplink.ts';
 import { systemClock } from '../clock.ts';
 import { withFileLock } from '../files/file-lock.ts';
 import type { Logger } from '../logger.ts';
+import { readRegularFile } from '../files/regular-file.ts';
+import { jsonFault } from '../text/json-fault.ts';
 import { pathExists } from '../files/path-exists.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 
@@ -62,6 +64,7 @@ export const usualClaimsDir = '/run/kubelet-ts/subnets';
 export const confFileName = '10-kubelet-ts.conflist';
 /** Addresses in use do not survive a reboot, and neither do the pods. */
 const addressesDataDir = '/run/kubelet-ts/cni';
+const maxConfigBytes = 1024 * 1024;
 const networkName = 'kubelet-ts';
 const howToSwitch = 'run "kubelet-ts down --all" and start again';
 
@@ -77,7 +80,7 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
   const machineConfig = await machineConfigIn(machineConfDir);
   const keepsOwn = current.isUsed || options.isFixed === true;
   if (machineConfig !== undefined && !keepsOwn)
-    return { confDir: machineConfDir, binDir, subnet: undefined, warnings: [] };
+    return { confDir: machineConfDir, binDir, subnet: undefined, warnings: await faultsOf(machineConfig) };
 
   const none = (warning: string): CNISetup => ({ confDir, binDir, subnet: undefined, warnings: [warning] });
   const missing = neededPlugins.filter((name) => !plugins.includes(name));
@@ -305,6 +308,15 @@ function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { d
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;
   const [first = { dir: '/opt/cni/bin', plugins: [] }, ...others] = folders;
   return others.reduce((best, folder) => (count(folder) > count(best) ? folder : best), first);
+}
+
+/** Why a runtime cannot load a configuration, and so has no network. */
+async function faultsOf(file: string): Promise<string[]> {
+  const text = await readRegularFile(file, maxConfigBytes, { followLinks: true }).then(String, () => '');
+  const fault = jsonFault(text);
+  return fault === undefined
+    ? []
+    : [`The CNI configuration ${file} is not valid (${fault}): only pods with hostNetwork: true can run. Correct it.`];
 }
 
 /** The first file that a runtime would load from a folder. */

@@ -46,6 +46,14 @@ test("uses the machine's configuration where there is one", async () => {
   });
 });
 
+test("names what is wrong in the machine's configuration", async () => {
+  const options = await machine();
+  const file = join(options.machineConfDir ?? '', '10-broken.conflist');
+  await writeFile(file, '{\n  "name": "x"\n  "plugins": []\n}');
+  const start = `The CNI configuration ${file} is not valid (line 3, column 3: `;
+  expect((await ensureCNIConfig(options)).warnings).toEqual([expect.stringContaining(start)]);
+});
+
 test('writes a bridge network where the machine has no configuration', async () => {
   const options = await machine();
   expect(await ensureCNIConfig(options)).toEqual({

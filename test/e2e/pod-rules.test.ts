@@ -181,7 +181,9 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     await agent.untilReady('late');
   });
 
-  test('go with the pods', async () => {
+  test('go with the pods, also that of an earlier release', async () => {
+    await network.node.run('iptables', '-N', 'KUBELET-TS-FORWARD');
+    await network.node.run('iptables', '-A', 'FORWARD', '-j', 'KUBELET-TS-FORWARD');
     await agent.down('--all');
     expect(await listRules()).toBe(before);
     await agent.start();

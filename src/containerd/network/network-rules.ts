@@ -37,8 +37,11 @@ export class NetworkRules {
   async remove({ bridge }: BridgeNetwork): Promise<void> {
     await this.deps.withLock(async () => {
       for (const filter of await this.deps.filters()) {
-        const text = generateRestore(parseSaved(await filter.save()), ownerOf(bridge), []);
-        if (text !== undefined) await filter.restore(text);
+        const saved = parseSaved(await filter.save());
+        for (const owner of [ownerOf(bridge), earlierOwner]) {
+          const text = generateRestore(saved, owner, []);
+          if (text !== undefined) await filter.restore(text);
+        }
       }
     });
     this.applied = [];
@@ -66,6 +69,9 @@ export class NetworkRules {
     return results.includes(true);
   }
 }
+
+/** Earlier builds had one chain for all bridges, KUBELET-TS-FORWARD. */
+const earlierOwner = 'KUBELET-TS';
 
 /** The first part of the names of the chains of a bridge, such as `KTS0ADE00` for kts0ade00. */
 const ownerOf = (bridge: string): string => bridge.toUpperCase();

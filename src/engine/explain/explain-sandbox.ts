@@ -51,6 +51,8 @@ function explainFailure(subject: Subject): Finding | undefined {
 function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Finding, 'evidence'> {
   if (reason === reasons.failedMount) return volumeFinding(subject, message);
   if (reason === reasons.networkNotReady) {
+    const broken = meaningOf(configurationTexts, message);
+    if (broken !== undefined) return { stage: 'network', ...broken };
     return {
       stage: 'network',
       cause: `no pod network: ${lastClause(message)}`,
@@ -81,6 +83,18 @@ function networkWays({ node }: Subject): string[] {
     `Or use the managed containerd, which has a network: kubelet-ts down, then start kubelet-ts again${without}.`,
   ];
 }
+
+const configurationTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /failed to load CNI config(?: list)? file (\S+): (.*?)(?:: invalid cni config|$)/,
+    cause: ([, path = '', why = '']) =>
+      `no pod network: the CNI configuration ${path} is not valid: ${lastClause(why)}`,
+    ways: ([, path = '']) => [
+      'Find the line at fault: kubelet-ts doctor',
+      `Correct ${path}, or remove it and run "kubelet-ts down --all" for the bridge of kubelet-ts.`,
+    ],
+  },
+];
 
 const sandboxTexts: readonly KnownText<[Subject]>[] = [
   {

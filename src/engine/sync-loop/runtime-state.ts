@@ -142,7 +142,8 @@ export class RuntimeState {
       this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
       this.supportsSupplementalGroupsPolicy = own?.supplementalGroupsPolicy === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
-      this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
+      const networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
+      this.networkError = networkError && `${networkError}${loadFailure(info)}`;
       this.networkCommands = this.networkError !== undefined ? podNetworkCommands(info) : [];
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
       const firstTime = this.lastReadyAtMonotonic === undefined;
@@ -166,6 +167,11 @@ export class RuntimeState {
 }
 
 const readOnlyText = (mount: string): string => `the disk at ${mount} is read-only, so no container can start or stop`;
+
+/** What containerd says of a CNI configuration that it could not load, in its verbose status. */
+function loadFailure({ lastCNILoadStatus = '' }: Readonly<Record<string, string>>): string {
+  return lastCNILoadStatus.includes('failed to load CNI config') ? `: ${lastCNILoadStatus}` : '';
+}
 
 const lateMessage = 'the container runtime does not answer';
 

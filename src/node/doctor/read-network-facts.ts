@@ -6,6 +6,7 @@ import { findProgram, generateInstallHint, searchFolders } from '../../container
 import { readResolvers } from '../../engine/network/resolvers.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, UserError } from '../../errors.ts';
+import { jsonFault } from '../../text/json-fault.ts';
 import type { DNSFacts, NetworkFacts, RegistryFacts } from './checks/facts.ts';
 import { readPackets } from './read-packet-facts.ts';
 import { readSysctl } from './read-system-facts.ts';
@@ -72,7 +73,8 @@ async function readConfigs(): Promise<NetworkFacts['configs']> {
 async function readConfig(path: string): Promise<NetworkFacts['configs'][number]> {
   try {
     const text = (await readRegularFile(path, maxConfigBytes, { followLinks: true })).toString('utf8');
-    return { path, types: pluginTypes(JSON.parse(text)) };
+    const fault = jsonFault(text);
+    return { path, types: fault === undefined ? pluginTypes(JSON.parse(text)) : [], ...(fault && { error: fault }) };
   } catch (error) {
     return { path, types: [], error: errorMessage(error) };
   }

@@ -52,6 +52,21 @@ test.each([
   expect(waysOf(more, reasons.networkNotReady, message)).toEqual([...ways, hostNetwork]);
 });
 
+test('a CNI configuration that cannot be read is named', () => {
+  const message =
+    'network is not ready: NetworkPluginNotReady: cni plugin not initialized: cni config load failed: failed to load CNI config list file ' +
+    "/etc/cni/net.d/10-x.conflist: error parsing configuration list: invalid character '}' after object key: invalid cni config: failed to load cni config";
+  expect(explained({ managed: true }, reasons.networkNotReady, message)).toMatchObject({
+    stage: 'network',
+    cause:
+      "no pod network: the CNI configuration /etc/cni/net.d/10-x.conflist is not valid: invalid character '}' after object key",
+    ways: [
+      'Find the line at fault: kubelet-ts doctor',
+      'Correct /etc/cni/net.d/10-x.conflist, or remove it and run "kubelet-ts down --all" for the bridge of kubelet-ts.',
+    ],
+  });
+});
+
 test.each([
   [true, 'The managed containerd has only runc. Configure the handler in a containerd of your own, and name it'],
   [false, 'Configure the handler in the container runtime.'],
