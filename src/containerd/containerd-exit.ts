@@ -12,7 +12,7 @@ export interface ContainerdExit extends ContainerdEnd {
 
 /** Describes how a containerd that we started exited. */
 export function describeExit({ code, signal }: ContainerdEnd): string {
-  if (code !== undefined) return `it ended with exit code ${String(code)}`;
+  if (code !== undefined) return `it exited with code ${String(code)}`;
   return signal === undefined ? 'it could not be executed' : `it was stopped by ${signal}`;
 }
 

@@ -321,7 +321,7 @@ export class ContainerdSupervisor {
       await this.deps.host.signal(process, signal);
       if (await this.isGoneWithin(process, terminateTimeoutMs)) return;
     }
-    throw new Error(`containerd (pid ${String(process.pid)}) does not end, even after SIGKILL`);
+    throw new Error(`containerd (pid ${String(process.pid)}) does not exit, even after SIGKILL`);
   }
 
   /**

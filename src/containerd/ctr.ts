@@ -68,7 +68,7 @@ export const isFileError = (error: unknown): boolean => isSystemError(error) && 
 /** Returns the path of the client of an installed containerd. Throws a `UserError` if it is missing. */
 export function requireCtr({ ctr, containerd }: Pick<InstalledContainerd, 'ctr' | 'containerd'>): string {
   if (ctr !== undefined) return ctr;
-  throw new UserError(`There is no ctr beside ${containerd} or on PATH, which imports and exports images`, {
+  throw new UserError(`There is no ctr next to ${containerd} or on PATH, which imports and exports images`, {
     hint: "Install containerd's client (the package is containerd-ctr on Alpine and openSUSE).",
   });
 }

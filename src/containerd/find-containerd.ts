@@ -54,7 +54,7 @@ export async function findContainerd(options: FindContainerdOptions = {}): Promi
     });
   }
   if (shim === undefined)
-    throw new UserError(`${containerd} has no containerd-shim-runc-v2 beside it or on PATH`, { hint });
+    throw new UserError(`${containerd} has no containerd-shim-runc-v2 next to it or on PATH`, { hint });
   if (ociRuntime === undefined)
     throw new UserError('No runc is installed, which containerd needs to start containers', { hint });
   return { containerd, version, ctr, ociRuntime };

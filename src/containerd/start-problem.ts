@@ -49,7 +49,7 @@ const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
 export function remedyFor({ kind }: StartProblem, rootDir: string): string {
   switch (kind) {
     case 'damaged store':
-      return `Set the damaged store of containerd aside and start anew: ${repairCommand(rootDir)}`;
+      return `Set the damaged store of containerd aside and start again: ${repairCommand(rootDir)}`;
     case 'inotify':
       return 'The limit of inotify instances is used up. Raise it: sysctl fs.inotify.max_user_instances=512';
     case 'read-only disk':

@@ -43,7 +43,7 @@ test.each([
   ['80', '$PORT', '10:41 error spec.containers[0].ports[0].containerPort', envsubst],
   ['Always', 'always', '6:18 error spec.restartPolicy', 'Did you mean "Always"?'],
   ['- name: main', '- name: Main_App', '8:11 error spec.containers[0].name', 'Did you mean "main-app"?'],
-  ['- name: main', '- stdin: true', '8:5 error spec.containers[0].name', 'Give every container a name of its own.'],
+  ['- name: main', '- stdin: true', '8:5 error spec.containers[0].name', 'Give every container a different name.'],
   ['image: app:1', 'stdin: true', '8:5 error spec.containers[0].image', 'Such as "image: registry.example/app:1.2".'],
   ['name: http', 'name: HTTP_port', '10:20 error spec.containers[0].ports[0].name', 'Did you mean "http-port"?'],
   ['name: http', 'name: administration-port', '10:20 error spec.containers[0].ports[0].name', undefined],

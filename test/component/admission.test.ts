@@ -50,7 +50,7 @@ describe('a pod for which the node has no room', () => {
     expect(statusOf(engine, 'second')).toEqual({
       phase: 'Failed',
       reason: 'UnexpectedAdmissionError',
-      message: `Pod was rejected: ${noRoom(1000, 1500)}. It is tried again as soon as a pod ends.`,
+      message: `Pod was rejected: ${noRoom(1000, 1500)}. The agent tries again as soon as a pod stops.`,
     });
     expect(engine.messages('UnexpectedAdmissionError')).toEqual([noRoom(1000, 1500)]);
     await world.pass(10_000);
@@ -96,7 +96,7 @@ describe('a pod for which the node has no room', () => {
     source.set(wanting('large', '3'), wanting('small', '1'));
     await world.until(() => engine.isReady('small-edge1'));
     expect(statusOf(engine, 'large')).toMatchObject({
-      message: `Pod was rejected: ${noRoom(3000, 0)}. It is tried again as soon as its manifest changes.`,
+      message: `Pod was rejected: ${noRoom(3000, 0)}. The agent tries again as soon as its manifest changes.`,
     });
     source.set(wanting('large', '1'), wanting('small', '1'));
     await world.until(() => engine.isReady('large-edge1'));
@@ -123,7 +123,7 @@ describe('a pod whose host port is taken', () => {
     expect(statusOf(engine, 'second')).toMatchObject({
       reason: 'NodePorts',
       message:
-        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: host port 8080/TCP is taken by pod default/first-edge1. It is tried again as soon as a pod ends.",
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: host port 8080/TCP is in use by pod default/first-edge1. The agent tries again as soon as a pod stops.",
     });
     source.set(onPort('second', 8080));
     await world.until(() => engine.isReady('second-edge1'));
@@ -236,7 +236,7 @@ describe('a pod that would preempt what it waits for', () => {
       reason: 'UnexpectedAdmissionError',
       message:
         `Pod was rejected: ${noRoom(1000, 1600)}. ` +
-        'It would have to end default/server-edge1, which it waits for. It is tried again as soon as a pod ends.',
+        'It would have to stop default/server-edge1, which it waits for. The agent tries again as soon as a pod stops.',
     });
     expect(engine.messages('Preempting')).toEqual([]);
     expect(world.runtime.running()).toEqual(['proxy-edge1/main#0', 'server-edge1/main#0']);

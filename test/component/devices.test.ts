@@ -84,7 +84,7 @@ test.each([
       reason: 'UnexpectedAdmissionError',
       message:
         `Pod was rejected: ${refusal}rpc error: code = DeadlineExceeded desc = Deadline exceeded, ` +
-        'which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+        'which is unexpected. The agent tries again as soon as a pod stops or its devices change.',
     },
   });
 });
@@ -182,7 +182,7 @@ test('a plugin that lists nonsense is disconnected, and its devices count as unh
       reason: 'UnexpectedAdmissionError',
       message:
         'Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ' +
-        'a.example/dev, which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+        'a.example/dev, which is unexpected. The agent tries again as soon as a pod stops or its devices change.',
     },
     running: ['app-edge1/main#0'],
   });
@@ -304,7 +304,7 @@ test('a refused pod frees its other devices for a pod that lacked them, and is n
     reason: 'UnexpectedAdmissionError',
     message:
       `Pod was rejected: Allocate failed due to ${why}, which is unexpected. ` +
-      'It is tried again as soon as a pod ends or its devices change.',
+      'The agent tries again as soon as a pod stops or its devices change.',
   });
   expect({
     whileHeld,
@@ -467,7 +467,7 @@ test('a pod that asks for no device of a resource is refused while no device of 
       reason: 'UnexpectedAdmissionError',
       message:
         'Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices ' +
-        'a.example/dev, which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+        'a.example/dev, which is unexpected. The agent tries again as soon as a pod stops or its devices change.',
     },
     calls: ['getDevicePluginOptions'],
     given: [[]],

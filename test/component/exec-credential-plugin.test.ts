@@ -44,8 +44,8 @@ test('a provider may answer without reading what it is asked', async () => {
 });
 
 test.each([
-  ['exit 3', 'it ended with exit code 3'],
-  ['kill -TERM $$', 'it was ended by SIGTERM'],
+  ['exit 3', 'it exited with code 3'],
+  ['kill -TERM $$', 'it was stopped by SIGTERM'],
   ['cat /dev/zero', 'its answer is longer than 1048576 bytes'],
 ])('a provider that does `%s` fails', async (script, message) => {
   await expect(run(script)).rejects.toThrow(new Error(message));
@@ -57,7 +57,7 @@ test('a provider that is not there fails', async () => {
 });
 
 test('what it says on standard error is in no error', async () => {
-  await expect(run('echo secret >&2; exit 1')).rejects.toThrow(new Error('it ended with exit code 1'));
+  await expect(run('echo secret >&2; exit 1')).rejects.toThrow(new Error('it exited with code 1'));
 });
 
 test('a provider that takes a minute is killed, with what it started', async () => {

@@ -222,7 +222,7 @@ const rows: Row[] = [
     { container: 'env: [{name: A, valueFrom: {secretKeyRef: {name: shop, key: token}}}]' },
     'start',
     'no manifest declares Secret shop',
-    'Declare Secret shop in a manifest beside the pod',
+    'Declare Secret shop in a manifest next to the pod',
   ],
   [
     'runAsNonRoot with an image of root',
@@ -343,7 +343,7 @@ const rows: Row[] = [
     },
     'volume',
     'volume data: no manifest declares PersistentVolumeClaim shop',
-    'Declare PersistentVolumeClaim shop in a manifest beside the pod',
+    'Declare PersistentVolumeClaim shop in a manifest next to the pod',
   ],
   [
     'a claim that no volume fits',
@@ -391,7 +391,7 @@ const rows: Row[] = [
       ].join('\n'),
     },
     'admission',
-    'host port 8080/TCP is taken by pod default/first-edge1',
+    'host port 8080/TCP is in use by pod default/first-edge1',
     'Choose another hostPort',
   ],
   [
@@ -439,7 +439,7 @@ const rows: Row[] = [
       },
     },
     'network',
-    'the container runtime is still making the sandbox of the pod; a network plugin (CNI) may hang',
+    'the container runtime is still creating the pod sandbox; a network plugin (CNI) may hang',
     'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
   ],
   [
@@ -451,7 +451,7 @@ const rows: Row[] = [
       },
     },
     'start',
-    'the container runtime is still making the sandbox of the pod',
+    'the container runtime is still creating the pod sandbox',
     'Look at the log of the container runtime',
   ],
   [
@@ -464,14 +464,14 @@ const rows: Row[] = [
       },
     },
     'start',
-    'the container runtime did not make the sandbox in time',
+    'the container runtime did not create the sandbox in time',
     'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
   ],
   [
     'an earlier sandbox that still hangs',
     { machine: refuse('runPodSandbox', 'failed to reserve sandbox name "shop": name "shop" is reserved for "4f2a"') },
     'start',
-    'the container runtime did not make the sandbox in time',
+    'the container runtime did not create the sandbox in time',
     'Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args',
   ],
   [
@@ -494,7 +494,7 @@ const rows: Row[] = [
       ),
     },
     'network',
-    'a host port of the pod is taken by another program',
+    'another program uses a host port of the pod',
     'ss -ltnp',
   ],
   [
@@ -526,7 +526,7 @@ const rows: Row[] = [
     'success, again and again',
     exits(0),
     'back-off',
-    'ends with success, and restartPolicy Always starts it again',
+    'exits with code 0, and restartPolicy Always starts it again',
     'Set restartPolicy: OnFailure',
   ],
   [
@@ -572,7 +572,7 @@ const rows: Row[] = [
       then: (world, engine) => world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff'),
     },
     'probe',
-    'its liveness probe has it killed: nothing listens on port 1 of 127.0.0.1',
+    'it is killed by its liveness probe: nothing listens on port 1 of 127.0.0.1',
     'Correct the port of the probe.',
   ],
   [
@@ -657,7 +657,7 @@ const rows: Row[] = [
     'a mount point in a read-only root',
     { machine: start('error mounting "/x" to rootfs at "/data": mkdir /data: read-only file system: unknown') },
     'start',
-    'a mount point cannot be made in the read-only root of its image',
+    'a mount point cannot be created in the read-only root of its image',
     'readOnlyRootFilesystem',
   ],
   [

@@ -188,9 +188,9 @@ test('a full disk stops no pod, leaves no half of a file, and is made up for whe
   expect(world.runtime.running()).toEqual(['probed-edge1/main#0', 'web-edge1/main#1']);
   expect(broken(await stateFiles(world))).toEqual([]);
   expect(lines.map((line) => line.replace(/: .*/, '')).sort()).toEqual([
-    'Writing the clock settings failed; it is tried again',
+    'Writing the clock settings failed; retrying',
     'Writing the history of pods failed',
-    'Writing the kept status of a pod failed; it is tried again',
+    'Writing the kept status of a pod failed; retrying',
     'Writing the revision of a pod failed, a change while no agent runs may replace the pod',
     'Writing the revisions of pods failed, history and rollback may miss them after a restart',
     'Writing the state file failed',

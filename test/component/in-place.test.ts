@@ -159,7 +159,7 @@ describe('a change of cpu or memory', () => {
     await world.until(() => engine.messages('ResizeDeferred').length === 1);
     expect(engine.messages('ResizeDeferred')).toEqual([
       "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000 (it requests 1 cpu, and other " +
-        'pods hold 1.5 of the 2 of this node); the revision before this one runs on until then',
+        'pods hold 1.5 of the 2 of this node); the previous revision keeps running until then',
     ]);
     expect(engine.pod('web-edge1')?.waitingUpdate?.reason).toBe('OutOfcpu');
     expect(engine.phase('web-edge1')).toBe('Running');
@@ -312,7 +312,7 @@ describe('a change of an image', () => {
     source.setDerived(revision({ image: 'typo:2' }));
     await world.until(() => engine.pod('web-edge1')?.waitingUpdate?.reason === 'ImagePullBackOff');
     expect(engine.messages('ReplacementWaits')[0]).toBe(
-      'No image for main: the revision before this one runs on until then',
+      'No image for main: the previous revision keeps running until then',
     );
     expect(isUpdated(engine)).toBe(false);
     world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);

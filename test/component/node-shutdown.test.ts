@@ -128,7 +128,7 @@ describe('a node that shuts down', () => {
       phase: 'Failed',
       reason: 'NodeShutdown',
       message:
-        'Pod was rejected: Pod was rejected as the node is shutting down. It is tried again as soon as the node takes pods again.',
+        'Pod was rejected: Pod was rejected as the node is shutting down. The agent tries again as soon as the node accepts pods again.',
     });
     expect(node.world.runtime.running()).toEqual([]);
     await node.engine.kill();

@@ -43,7 +43,7 @@ test('two agents with the same pods: the second says who has them, and touches n
     reason: 'PodUIDTaken',
     message:
       `Pod was rejected: UID web belongs to a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
-      'this pod starts when that one is removed. It is tried again as soon as a pod ends.',
+      'this pod starts when that one is removed. The agent tries again as soon as a pod stops.',
   });
   await world.pass(120_000);
   second.source.set(other);

@@ -303,7 +303,7 @@ describe('under pressure', () => {
       phase: 'Failed',
       reason: 'Evicted',
       message:
-        'Pod was rejected: The node had condition: [MemoryPressure]. It is tried again as soon as the node takes pods again.',
+        'Pod was rejected: The node had condition: [MemoryPressure]. The agent tries again as soon as the node accepts pods again.',
     });
 
     world.stats.amounts.diskAvailable = 60 * mebibyte;
@@ -567,15 +567,15 @@ describe('a check that', () => {
     world.stats.amounts.memoryAvailable = 60 * mebibyte;
     // Up to ten seconds until the check, and twenty for it.
     await world.pass(30_500);
-    expect(said).toEqual(['The resources of the node could not be checked; it is tried again']);
+    expect(said).toEqual(['The resources of the node could not be checked; retrying']);
     await world.pass(15_000);
     source.set(pod('large'), pod('late'));
     await world.until(() => running(made).length === 2);
-    expect(said).toEqual(['The resources of the node could not be checked; it is tried again']);
+    expect(said).toEqual(['The resources of the node could not be checked; retrying']);
     world.stats.instead = undefined;
     await world.until(() => engine.messages('Evicted').length > 0);
     expect(said).toEqual([
-      'The resources of the node could not be checked; it is tried again',
+      'The resources of the node could not be checked; retrying',
       'The resources of the node are checked again',
     ]);
   });

@@ -146,7 +146,7 @@ describe('a changed manifest', () => {
     expect(phases).toEqual(['first Running', 'second Pending']);
     expect(engine.kubelet.snapshot().pods.map(({ replacedBy }) => replacedBy)).toEqual(['second', undefined]);
     expect(engine.messages('ReplacementWaits')[0]).toBe(
-      'No image for main: the revision before this one runs on until then',
+      'No image for main: the previous revision keeps running until then',
     );
   });
 
@@ -326,7 +326,7 @@ describe('a changed manifest that is not admitted', () => {
       reason: 'NodeAffinity',
       message:
         "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector: " +
-        'nodeSelector wants the label disk=ssd, and this node has none of that name; the revision before this one runs on until then. It is tried again as soon as its manifest changes.',
+        'nodeSelector wants the label disk=ssd, and this node has none of that name; the previous revision keeps running until then. The agent tries again as soon as its manifest changes.',
     },
     {
       why: 'for want of a host port',
@@ -334,7 +334,7 @@ describe('a changed manifest that is not admitted', () => {
       reason: 'NodePorts',
       message:
         "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
-        'host port 80/TCP is taken by pod default/other-edge1; the revision before this one runs on until then. It is tried again as soon as a pod ends.',
+        'host port 80/TCP is in use by pod default/other-edge1; the previous revision keeps running until then. The agent tries again as soon as a pod stops.',
     },
   ])('$why leaves the pod running and cared for, and says so', async ({ next, reason, message }) => {
     const other = asking('other', 'other', { hostPort: 80 });
@@ -413,7 +413,7 @@ describe('a changed manifest of a pod that', () => {
     source.set(second);
     await world.until(() => statusOf(engine, 'second')?.reason === 'WaitingForPods');
     expect(statusOf(engine, 'second')?.message).toBe(
-      'Waiting for database, which no manifest declares; the revision before this one runs on until then',
+      'Waiting for database, which no manifest declares; the previous revision keeps running until then',
     );
     expect(stoppedContainers(world)).toBe(0);
     source.set(asking('database', 'database', {}), second);

@@ -147,7 +147,7 @@ test('a pod that does not fit on one NUMA node is refused, and starts when there
     reason: 'TopologyAffinityError',
     message:
       'Pod was rejected: Resources cannot be allocated with Topology locality. ' +
-      'It is tried again as soon as a pod ends.',
+      'The agent tries again as soon as a pod stops.',
   });
   source.set(podWith('first', large), podWith('third', large));
   await world.until(() => engine.isReady('third-edge1') && engine.isReady('first-edge1'));
@@ -177,7 +177,7 @@ test('a pod that runs goes on with shared CPUs if its CPUs are reserved now', as
   await world.pass(1000);
   expect(second.messages('UnexpectedAdmissionError')).toEqual([
     'Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, ' +
-      'which is unexpected. It runs on, with shared CPUs',
+      'which is unexpected. It keeps running, with shared CPUs',
   ]);
   expect({ running: world.runtime.running(), sets: setsOf(world) }).toEqual({
     running: ['pinned-edge1/main#0'],
@@ -260,7 +260,7 @@ test('a device that is on another NUMA node than free CPUs is not given', async 
     reason: 'TopologyAffinityError',
     message:
       'Pod was rejected: Resources cannot be allocated with Topology locality. ' +
-      'It is tried again as soon as a pod ends or its devices change.',
+      'The agent tries again as soon as a pod stops or its devices change.',
     whileRefused: [],
     sets: 'device-edge1 4-5 1',
     devices: ['d0'],
@@ -367,7 +367,7 @@ test('a pod that was refused for the CPUs of a pod that its plugin refuses is tr
     places: ['full-edge1/main 4-7 1', 'large-edge1/main 1-3 0'],
     refused:
       'Pod was rejected: Allocate failed due to broken, which is unexpected. ' +
-      'It is tried again as soon as a pod ends or its devices change.',
+      'The agent tries again as soon as a pod stops or its devices change.',
     calls: 1,
   });
 });

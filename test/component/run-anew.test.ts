@@ -66,7 +66,7 @@ describe.each(['retry', 'restart'] as const)('%s', (action) => {
       phase,
       starts: 2 * before,
       atOnce: 1,
-      events: ['Runs anew: everything of its last run is removed first'],
+      events: ['Starts again: everything that its last run left is removed first'],
     });
   });
 });

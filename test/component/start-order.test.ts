@@ -178,7 +178,7 @@ describe('pods that wait for each other', () => {
       phase: 'Failed',
       reason: 'StartOrderCycle',
       message:
-        'Pod was rejected: default/a waits for default/b, which waits for default/a. It is tried again as soon as manifests change.',
+        'Pod was rejected: default/a waits for default/b, which waits for default/a. The agent tries again as soon as manifests change.',
     });
     expect(statusOf(engine, 'after')).toEqual(waitingFor('a to be Ready'));
     expect(engine.messages('StartOrderCycle')).toEqual([

@@ -45,7 +45,7 @@ test('a containerd that ends at its start is an error with what it said, and lea
   await expect(supervisor.start(forGood)).rejects.toMatchObject({
     name: 'UserError',
     message:
-      'The managed containerd did not start: it ended with exit code 3\n' +
+      'The managed containerd did not start: it exited with code 3\n' +
       `  bad configuration: --config ${paths.configFile}`,
     hint: 'Look at its log.',
   });
@@ -59,7 +59,7 @@ test('a damaged store is an error with the line of the log that tells it, and th
   const { supervisor, paths } = await supervisorOf(panicsUnless('never'));
   await expect(supervisor.start(forGood)).rejects.toMatchObject({
     message: 'The managed containerd did not start: it ended with exit code 2\n  panic: invalid freelist page: 0',
-    hint: `Set the damaged store of containerd aside and start anew: kubelet-ts repair-store --root-dir ${dirname(paths.base)}`,
+    hint: `Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir ${dirname(paths.base)}`,
   });
 });
 

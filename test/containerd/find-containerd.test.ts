@@ -52,7 +52,7 @@ test('tells how to install what is missing', async () => {
   const noShim = await programs(['containerd', 'runc']);
   await expect(find([noShim])).rejects.toMatchObject({
     ...missing,
-    message: `${noShim}/containerd has no containerd-shim-runc-v2 beside it or on PATH`,
+    message: `${noShim}/containerd has no containerd-shim-runc-v2 next to it or on PATH`,
   });
   await expect(find([await programs(['containerd', 'containerd-shim-runc-v2', 'crun'])])).rejects.toMatchObject({
     ...missing,

@@ -66,6 +66,6 @@ test('takes nothing else for damage', () => {
 
 test('names the command that cures a damaged store', () => {
   expect(remedyFor({ kind: 'damaged store', line: '' }, '/data/my box')).toBe(
-    "Set the damaged store of containerd aside and start anew: kubelet-ts repair-store --root-dir '/data/my box'",
+    "Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir '/data/my box'",
   );
 });

@@ -61,7 +61,7 @@ test('a folder of bad files takes no pod away, and ps says what is wrong, but do
     'edited.json:1:137: error: spec.containers[0].image: Required value: must be set (Such as "image: registry.example/app:1.2".)',
     'folder.yaml: error: is not a regular file (Only regular files and links to them are read as manifests. For a pipe, give - and stdin.)',
     'huge.yaml: error: is too large (1024 MiB) (A manifest may have 10 MiB.)',
-    'link.yaml: error: is a link to nothing (Restore the target of the link, or remove the link.)',
+    'link.yaml: error: is a broken link (Restore the target of the link, or remove the link.)',
     'pipe.yaml: error: is not a regular file (Only regular files and links to them are read as manifests. For a pipe, give - and stdin.)',
     'zzz.json: error: metadata.name: Pod default/web-edge1 is declared by web.json already (Give one of them another name.)',
   ];

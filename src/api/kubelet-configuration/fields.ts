@@ -34,7 +34,7 @@ export const kubeletConfigurationFields = {
   KubeletConfiguration: {
     apiVersion: { kind: 'string', default: 'kubelet.config.k8s.io/v1beta1' },
     kind: { kind: 'string', default: 'KubeletConfiguration' },
-    enableServer: { kind: '*bool', default: true, does: 'the HTTPS API, if clients can be let in' },
+    enableServer: { kind: '*bool', default: true, does: 'serve the HTTPS API if client authentication is configured' },
     staticPodPath: { kind: 'string', does: 'file or folder of manifests' },
     podLogsDir: { kind: 'string', default: '/var/log/pods', does: 'folder of pod logs' },
     syncFrequency: { kind: 'duration', default: minute, does: 'how often an unchanged pod is synced' },
@@ -45,7 +45,7 @@ export const kubeletConfigurationFields = {
     address: { kind: 'string', default: '0.0.0.0', does: 'where the HTTPS API and the read-only port listen' },
     port: { kind: 'int32', default: 10250, does: 'port of the HTTPS API' },
     readOnlyPort: { kind: 'int32', does: 'port of pods and statistics without credentials, 0 for none' },
-    tlsCertFile: { kind: 'string', does: 'serving certificate of the HTTPS API, in place of one that is made' },
+    tlsCertFile: { kind: 'string', does: 'serving certificate of the HTTPS API, instead of a generated one' },
     tlsPrivateKeyFile: { kind: 'string', does: 'its key' },
     tlsCipherSuites: { kind: '[]string', does: 'cipher suites of TLS 1.2' },
     tlsMinVersion: { kind: 'string', does: 'VersionTLS12 or VersionTLS13' },
@@ -108,7 +108,7 @@ export const kubeletConfigurationFields = {
     },
     singleProcessOOMKill: {
       kind: '*bool',
-      does: 'on cgroup v2, an OOM kill ends one process rather than the whole container',
+      does: 'on cgroup v2, an OOM kill stops one process rather than the whole container',
     },
     cpuManagerPolicyOptions: { kind: 'map string', does: 'options of the policy `static`' },
     cpuManagerReconcilePeriod: {
@@ -171,7 +171,7 @@ export const kubeletConfigurationFields = {
       default: 5 * minute,
       does: 'how long the node stays under pressure after the last sign of it',
     },
-    evictionMaxPodGracePeriod: { kind: 'int32', does: 'seconds that a soft threshold gives a pod to end, at most' },
+    evictionMaxPodGracePeriod: { kind: 'int32', does: 'maximum seconds that a soft threshold gives a pod to stop' },
     evictionMinimumReclaim: { kind: 'map string', does: 'how far a signal must be above its threshold afterwards' },
     evictionPolicy: {
       kind: 'string',

@@ -43,7 +43,7 @@ function validateEnforcement(errors: ConfigurationErrors, kc: KubeletConfigurati
   errors.addUnlessOneOf(field, word, enforcements);
   if (!enforcements.includes(word)) return;
   if (word === 'none' || word === '') {
-    if (kc.enforceNodeAllocatable.length > 1) errors.add(field, `cannot have other values beside "${word}"`);
+    if (kc.enforceNodeAllocatable.length > 1) errors.add(field, `cannot have other values besides "${word}"`);
     return;
   }
   if (word in cgroupOf) {

@@ -16,7 +16,7 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = 
   return warnings;
 }
 
-const notCarriedOut = 'not carried out yet: the pod will not start';
+const notCarriedOut = 'not supported yet: the pod will not start';
 
 /** `gate` is the feature gate that enables the field. */
 type Row = readonly [path: string, reason: string, gate?: FeatureGateName];

@@ -142,7 +142,9 @@ function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: st
   if (restartPolicy === 'Always') {
     const broken = written === '' ? 'Required value' : 'Unsupported value: "Always"';
     const field = `${path}.template.spec.restartPolicy`;
-    problems.push(refuse(field, `${broken}: supported values: "OnFailure", "Never"`, 'A pod of a Job has to end.'));
+    problems.push(
+      refuse(field, `${broken}: supported values: "OnFailure", "Never"`, 'The pod of a Job must complete.'),
+    );
   } else if (restartPolicy === 'OnFailure') {
     problems.push(warn(`${path}.backoffLimit`, 'Containers that fail are restarted without a limit'));
   } else if (backoffLimit !== undefined && backoffLimit > 0) {
@@ -151,7 +153,7 @@ function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: st
   return problems;
 }
 
-const jobHint = 'Write a Job for a pod that ends.';
+const jobHint = 'Write a Job for a pod that completes.';
 
 /** kubelet: pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet */
 function longRunningProblems({ template }: WorkloadSpec, path: string): FieldProblem[] {

@@ -38,7 +38,7 @@ function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadat
     errors.invalid('metadata.uid', uid, rule);
   } else if (byteLength(`${namespace}_${name}_${uid}`) > maxNameBytes) {
     const message = `namespace, name with that of the node, and UID must be no more than ${maxNameBytes - 2} bytes together`;
-    errors.tooLong('metadata.name', `${message}, as the folder of the logs is called by them`);
+    errors.tooLong('metadata.name', `${message}, because the log folder is named after them`);
   }
 }
 

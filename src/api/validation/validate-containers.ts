@@ -141,7 +141,7 @@ function validateCommon(
   context: Context,
 ): void {
   const { image = '', name } = container;
-  if (name === '') errors.required(`${field}.name`, undefined, 'Give every container a name of its own.');
+  if (name === '') errors.required(`${field}.name`, undefined, 'Give every container a different name.');
   else errors.invalidNameUnless(`${field}.name`, name, checkDNS1123Label);
   if (image === '') errors.required(`${field}.image`, undefined, 'Such as "image: registry.example/app:1.2".');
   if (image.trim() !== image) errors.invalid(`${field}.image`, image, 'must not start or end with white space');

@@ -144,7 +144,7 @@ async function* orLost(messages: AsyncIterable<StreamMessage>): AsyncGenerator<S
 
 function connectionLost(detail?: string, cause?: unknown): UserError {
   const because = detail === undefined ? '' : `: ${detail}`;
-  return new UserError(`lost the connection to the container before the command ended${because}`, {
+  return new UserError(`lost the connection to the container before the command exited${because}`, {
     hint: 'The container or its runtime may have stopped; the command may still run.',
     cause,
   });

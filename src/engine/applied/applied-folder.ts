@@ -134,10 +134,7 @@ export class AppliedFolder {
       await this.carryOut(files);
       return;
     }
-    this.deps.logger.warn(
-      { path: this.journal },
-      'A change of applied manifests cannot be read, and is not carried out',
-    );
+    this.deps.logger.warn({ path: this.journal }, 'A change of applied manifests cannot be read and is ignored');
     await rename(this.journal, `${this.journal}.malformed`);
   }
 

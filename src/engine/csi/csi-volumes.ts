@@ -232,7 +232,7 @@ export class CSIVolumes {
     const found = this.deps.configObjects.get('Secret', namespace, name);
     if (found === undefined) {
       throw new UserError(`fetching ${field} ${namespace}/${name} failed: secrets "${name}" not found`, {
-        hint: 'Declare the Secret beside the pod.',
+        hint: 'Declare the Secret next to the pod.',
       });
     }
     return Object.fromEntries([...found.data].map(([key, value]) => [key, Buffer.from(value).toString()]));
@@ -278,7 +278,7 @@ export class CSIVolumes {
       await this.deps.drivers.call(driver, work);
     } catch (error) {
       throw new UserError(`driver ${driver} did not unmount volume ${volumeHandle}: ${errorMessage(error)}`, {
-        hint: 'It is tried again. The log of the driver has more.',
+        hint: 'The agent tries again. The log of the driver has more.',
         cause: error,
       });
     }

@@ -214,7 +214,7 @@ export class EphemeralContainers {
       if (isOutOfResources(error)) throw error;
       const aside = `${path}.malformed`;
       await rename(path, aside).catch(() => undefined);
-      const message = 'The ephemeral containers of a pod cannot be read; those that run end with their pod';
+      const message = 'The ephemeral containers of a pod cannot be read; running ones stop with their pod';
       this.deps.logger.warn({ podUID: uid, path: aside, err: errorMessage(error) }, message);
     }
   }

@@ -140,7 +140,7 @@ export class EvictionLoop {
     } catch (error) {
       const level = this.isFailing ? 'debug' : 'warn';
       this.isFailing = true;
-      logger[level]({ err: errorMessage(error) }, 'The resources of the node could not be checked; it is tried again');
+      logger[level]({ err: errorMessage(error) }, 'The resources of the node could not be checked; retrying');
       return [];
     }
   }

@@ -72,7 +72,7 @@ const refusals: readonly Refusal[] = [
     ways: () => [
       'Lower resources.requests of this pod or of others.',
       'Look at the requests of other pods: kubelet-ts describe',
-      'Or end a pod: remove its manifest.',
+      'Or stop a pod: remove its manifest.',
     ],
   },
   {
@@ -120,7 +120,7 @@ const refusals: readonly Refusal[] = [
     ways: () => ['Remove one of these annotations kubelet-ts.io/depends-on.'],
   },
   { pattern: /^NodeShutdown$/, ways: () => ['Wait: this machine shuts down.'] },
-  { pattern: /^UnknownClass$/, ways: () => ['Declare the class in a manifest beside the pod, or remove the field.'] },
+  { pattern: /^UnknownClass$/, ways: () => ['Declare the class in a manifest next to the pod, or remove the field.'] },
   { pattern: /^PodOS|^OS/, field: 'spec.os', ways: () => ['Remove spec.os: this node runs Linux.'] },
   {
     pattern: /^TopologyAffinityError$|^SMTAlignmentError$/,

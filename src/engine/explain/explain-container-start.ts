@@ -81,7 +81,7 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     pattern: /(configmap|secret) "([^"]+)" not found/,
     cause: ([, kind = '', name = '']) => `no manifest declares ${objectNamed(kind)} ${name}`,
     ways: ([, kind = '', name = '']) => [
-      `Declare ${objectNamed(kind)} ${name} in a manifest beside the pod, in the namespace of the pod.`,
+      `Declare ${objectNamed(kind)} ${name} in a manifest next to the pod, in the namespace of the pod.`,
       'Or set optional: true.',
     ],
     field: ([, kind = '', name = ''], { container }) => fieldNaming(container, objectNamed(kind), name),
@@ -146,13 +146,13 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
   },
   {
     pattern: /read-only file system/i,
-    cause: () => 'a mount point cannot be made in the read-only root of its image',
+    cause: () => 'a mount point cannot be created in the read-only root of its image',
     ways: () => ['Mount at a folder that the image has, or unset securityContext.readOnlyRootFilesystem.'],
     field: 'volumeMounts',
   },
   {
     pattern: /address already in use/i,
-    cause: () => 'a port that it needs is taken on this machine',
+    cause: () => 'a port that it needs is in use on this machine',
     ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another port.'],
     field: 'ports',
   },

@@ -73,7 +73,7 @@ export function endEvidence({ container, status }: Part, end: ContainerStateTerm
   const { reason = '', exitCode, message = '', finishedAt = '' } = end;
   const at = Date.parse(finishedAt);
   const restarts = status?.restartCount ?? 0;
-  const text = `ended with exit code ${exitCode} (${reason}), ${restarts} restart${restarts === 1 ? '' : 's'}`;
+  const text = `exited with code ${exitCode} (${reason}), ${restarts} restart${restarts === 1 ? '' : 's'}`;
   const said = message.trim() === '' ? '' : `: ${message.trim()}`;
   return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text: `${text}${said}` }];
 }
@@ -95,7 +95,7 @@ function killedByProbe(
   return {
     ...meaning,
     stage: 'probe',
-    cause: `its ${kind} probe has it killed: ${meaning.cause}`,
+    cause: `it is killed by its ${kind} probe: ${meaning.cause}`,
     evidence: [...(unhealthy === undefined ? [] : [eventEvidence(unhealthy)]), eventEvidence(killing)],
   };
 }
@@ -151,11 +151,11 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
 }
 
 function successMeaning({ isInit }: Part, read: string): Meaning {
-  if (isInit) return { cause: 'ends, although it is a sidecar', ways: [read] };
+  if (isInit) return { cause: 'exits, although it is a sidecar', ways: [read] };
   return {
-    cause: 'ends with success, and restartPolicy Always starts it again',
+    cause: 'exits with code 0, and restartPolicy Always starts it again',
     field: 'spec.restartPolicy',
-    ways: ['Set restartPolicy: OnFailure for a task, or run a command that does not end.', read],
+    ways: ['Set restartPolicy: OnFailure for a task, or run a command that does not exit.', read],
   };
 }
 
@@ -169,7 +169,7 @@ const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
     cause: 'it crashes: segmentation fault',
     ways: ['Check that its image is built for this processor: uname -m'],
   },
-  143: { cause: 'it is ended by SIGTERM', ways: [] },
+  143: { cause: 'it is stopped by SIGTERM', ways: [] },
 };
 
 /** Common last lines of programs. */

@@ -64,7 +64,7 @@ function stopping(subject: Subject): Finding {
   const error = subject.worker?.lastSyncError;
   return {
     stage: 'stopping',
-    cause: error ?? `its containers have up to ${seconds}s to end`,
+    cause: error ?? `its containers have up to ${seconds}s to stop`,
     evidence: event === undefined ? [] : [eventEvidence(event)],
     ways:
       error === undefined
@@ -122,6 +122,6 @@ function endEvidence({ container, status }: Part): Evidence[] {
   if (terminated === undefined) return [];
   const { exitCode, reason = '', finishedAt = '' } = terminated;
   const at = Date.parse(finishedAt);
-  const text = `ended with exit code ${exitCode} (${reason})`;
+  const text = `exited with code ${exitCode} (${reason})`;
   return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text }];
 }

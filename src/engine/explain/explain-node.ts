@@ -67,7 +67,7 @@ export function explainManifest({ node, pod }: Subject): Finding | undefined {
   if (kept === undefined) return undefined;
   const broken = errors.filter(({ origin }) => origin === kept.origin);
   const cause = broken.find(({ lastGoodPods }) => lastGoodPods === undefined) ?? kept;
-  return manifestFinding(cause, broken, 'Its last good revision runs on.');
+  return manifestFinding(cause, broken, 'Its last good revision keeps running.');
 }
 
 /**
@@ -78,7 +78,7 @@ export function explainRepeated({ node, pod }: Subject): Finding | undefined {
   const repeated = errorsOf(node).find(
     ({ repeatedPod }) => repeatedPod?.namespace === namespace && repeatedPod.name === name,
   );
-  return repeated && manifestFinding(repeated, [repeated], 'The pod of the first declaration runs on.');
+  return repeated && manifestFinding(repeated, [repeated], 'The pod that was declared first keeps running.');
 }
 
 function errorsOf(node: Subject['node']): ManifestProblem[] {
@@ -117,7 +117,7 @@ export function explainUpdate(subject: Subject): Finding | undefined {
   const { waitingUpdate: update, pod } = subject;
   if (update === undefined || isHold(update.reason)) return undefined;
   const { reason, message } = update;
-  const more = 'The revision before it runs on until then.';
+  const more = 'The previous revision keeps running until then.';
   const evidence = [{ from: 'update', text: `${reason}: ${message}` }];
   const { images = [] } = update;
   if (reason === reasons.pulling) {
@@ -152,6 +152,6 @@ export function explainReplacement(subject: Subject): Finding | undefined {
     cause: 'is waiting for the old revision to stop',
     evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
     ways: [`Wait for it: kubelet-ts wait ${commandName(subject)} --for updated`],
-    nextTryWhen: 'the previous revision has ended',
+    nextTryWhen: 'the previous revision has stopped',
   };
 }

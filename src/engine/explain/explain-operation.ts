@@ -34,7 +34,7 @@ export function explainUndeclared({ isUndeclared }: Subject): Finding | undefine
   if (isUndeclared !== true) return undefined;
   return {
     stage: 'held',
-    cause: 'no manifest of this start declares it; it runs on, because the start would have stopped every pod',
+    cause: 'no manifest declares it; it keeps running, because otherwise this start would stop every pod',
     evidence: [],
     ways: [
       'Keep it: run kubelet-ts with the folder or URL that declares it.',

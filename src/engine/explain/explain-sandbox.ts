@@ -17,7 +17,7 @@ function explainDelay(subject: Subject): Finding | undefined {
   if (event?.reason !== reasons.sandboxDelayed) return undefined;
   const [, seconds = '', plugin] =
     /within (\d+) s(?:: it waits for the network plugin (.+))?$/.exec(event.message) ?? [];
-  const cause = 'the container runtime is still making the sandbox of the pod';
+  const cause = 'the container runtime is still creating the pod sandbox';
   const evidence = [eventEvidence(event)];
   if (subject.pod.spec.hostNetwork === true) {
     return { stage: 'start', cause, evidence, ways: [lookAtRuntime(subject)] };
@@ -100,7 +100,7 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
   {
     // The runtime refuses a second attempt until the first one is over.
     pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
-    cause: () => 'the container runtime did not make the sandbox in time',
+    cause: () => 'the container runtime did not create the sandbox in time',
     ways: () => hungPluginWays,
   },
   {
@@ -154,7 +154,7 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
   },
   {
     pattern: /address already in use|port is already allocated/i,
-    cause: () => 'a host port of the pod is taken by another program',
+    cause: () => 'another program uses a host port of the pod',
     ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another hostPort.'],
   },
   {
@@ -213,19 +213,19 @@ const volumeTexts: readonly KnownText<[]>[] = [
     pattern: /(configmap|secret) "([^"]+)" not found/,
     cause: ([, kind = '', name = '']) => `no manifest declares ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name}`,
     ways: ([, kind = '', name = '']) => [
-      `Declare ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name} in a manifest beside the pod.`,
+      `Declare ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name} in a manifest next to the pod.`,
       'Or set optional: true on the volume.',
     ],
   },
   {
     pattern: /persistentvolumeclaim "([^"]+)" not found/,
     cause: ([, name = '']) => `no manifest declares PersistentVolumeClaim ${name}`,
-    ways: ([, name = '']) => [`Declare PersistentVolumeClaim ${name} in a manifest beside the pod.`],
+    ways: ([, name = '']) => [`Declare PersistentVolumeClaim ${name} in a manifest next to the pod.`],
   },
   {
     pattern: /persistentvolumeclaim "([^"]+)" is not bound: (.*)/s,
     cause: ([, name = '', reason = '']) => `PersistentVolumeClaim ${name} is not bound: ${reason}`,
-    ways: () => ['Correct the claim, or declare a PersistentVolume that fits it, beside the pod.'],
+    ways: () => ['Correct the claim, or declare a PersistentVolume that fits it, next to the pod.'],
   },
   {
     pattern: /references non-existent (?:config|secret) key: (\S+)/,

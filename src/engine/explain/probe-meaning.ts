@@ -43,7 +43,7 @@ const portTexts: readonly KnownText<[Probed]>[] = [
     ways: (_found, probed) => [
       `Correct the port of the probe.${declaredPorts(probed.part)}`,
       `Or look for its port: ${shellCommand(probed)}`,
-      `A program that listens on 127.0.0.1 alone is not reached: let it listen on 0.0.0.0${onHost(probed)}.`,
+      `A program that listens only on 127.0.0.1 cannot be reached: let it listen on 0.0.0.0${onHost(probed)}.`,
     ],
   },
   {

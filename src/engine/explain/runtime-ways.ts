@@ -9,7 +9,7 @@ export function runtimeWays(runtime: RuntimeSnapshot): string[] {
   if (folder !== undefined) {
     return [
       `Look at its log: ${runtimeLogCommand(runtime)}`,
-      `kubelet-ts starts it again when it ends. Its pid: cat ${shellWord(`${folder}/containerd.pid`)}`,
+      `kubelet-ts starts it again when it exits. Its pid: cat ${shellWord(`${folder}/containerd.pid`)}`,
     ];
   }
   const service = serviceOf(runtime);

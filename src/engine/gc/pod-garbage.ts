@@ -117,7 +117,7 @@ export class PodGarbage {
     this.removeUnworked(uid).then(
       () => onEnd?.(true),
       (error: unknown) => {
-        this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
+        this.warn(uid, error, 'Removing what is left of a pod failed; retrying');
         onEnd?.(false);
       },
     );
@@ -143,7 +143,7 @@ export class PodGarbage {
       await this.removeUnworked(uid);
       return true;
     } catch (error) {
-      throw new SyncPodError(`the remains of its last run cannot be removed: ${errorMessage(error)}`, { cause: error });
+      throw new SyncPodError(`what its last run left cannot be removed: ${errorMessage(error)}`, { cause: error });
     }
   }
 
@@ -243,7 +243,7 @@ export class PodGarbage {
       meter?.count('kubelet_orphaned_runtime_pods_total', {});
       killOrphan(runningPod);
     } catch (error) {
-      this.warn(uid, error, 'Reading an orphaned pod from the runtime failed, it is tried again');
+      this.warn(uid, error, 'Reading an orphaned pod from the runtime failed; retrying');
     }
   }
 
@@ -262,7 +262,7 @@ export class PodGarbage {
       const removal = podCgroups
         .remove(uid)
         .catch((error: unknown) => {
-          this.warn(uid, error, 'Removing the cgroup of a removed pod failed, it is tried again');
+          this.warn(uid, error, 'Removing the cgroup of a removed pod failed; retrying');
         })
         .finally(() => {
           this.removals.delete(uid);
@@ -292,7 +292,7 @@ export class PodGarbage {
           'Processes run in the cgroup of a pod that an earlier agent removed',
         );
     } catch (error) {
-      logger.warn({ err: errorMessage(error) }, 'Looking for cgroups of removed pods failed, it is tried again');
+      logger.warn({ err: errorMessage(error) }, 'Looking for cgroups of removed pods failed; retrying');
     }
   }
 

@@ -74,7 +74,7 @@ export class UndeclaredRecords {
     const changing = (this.writing.get(uid) ?? Promise.resolve())
       .then(work)
       .catch((error: unknown) => {
-        const message = 'Writing that a pod is no longer declared failed; the next start decides about it anew';
+        const message = 'Recording that a pod is no longer declared failed; the next start decides again';
         this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
       })
       .finally(() => {

@@ -84,5 +84,5 @@ async function readEnd(stream: Output): Promise<string> {
 async function failureOf(child: ChildProcess): Promise<string | undefined> {
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   if (code === 0) return undefined;
-  return code === null ? `it was ended by ${signal ?? ''}` : `it ended with exit code ${code}`;
+  return code === null ? `it was stopped by ${signal ?? ''}` : `it exited with code ${code}`;
 }

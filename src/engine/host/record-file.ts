@@ -20,7 +20,7 @@ export async function readRecordFile<T>(
   if (bytes === undefined) return undefined;
   const record = unlessBroken(bytes, parse);
   if (record === undefined && logger !== undefined) {
-    await setAside(path, 'its content is none that any release of kubelet-ts wrote', logger);
+    await setAside(path, 'no release of kubelet-ts writes such content', logger);
   }
   return record;
 }

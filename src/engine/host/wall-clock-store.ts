@@ -71,7 +71,7 @@ export class WallClockStore {
       await replaceFile(this.path, Buffer.from(kept));
       this.isFailing = false;
     } catch (error) {
-      const message = 'Writing the clock settings failed; it is tried again';
+      const message = 'Writing the clock settings failed; retrying';
       if (!this.isFailing) logger.warn({ path: this.path, err: errorMessage(error) }, message);
       this.isFailing = true;
       this.cancelRetry = clock.after(retryMs, () => {

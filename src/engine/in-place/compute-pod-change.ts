@@ -60,7 +60,7 @@ export function computePodChange(current: Pod, desired: Pod, policy: InPlacePoli
 }
 
 function obstacle(desired: Pod, restarted: readonly string[]): string | undefined {
-  if (!mayChangeInPlace(desired)) return 'its annotation wants no changes in place';
+  if (!mayChangeInPlace(desired)) return 'its annotation disables changes in place';
   const { spec } = desired;
   const ends = changeable(desired).find(
     (container) => restarted.includes(container.name) && restartPolicyOf(container, spec) !== 'Always',

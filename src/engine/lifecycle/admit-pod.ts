@@ -168,7 +168,7 @@ function preempt(
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
   const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(({ metadata }) => podKey(metadata)) : [];
-  const why = wanted.length === 0 ? '' : `. It would have to end ${wanted.join(', ')}, which it waits for`;
+  const why = wanted.length === 0 ? '' : `. It would have to stop ${wanted.join(', ')}, which it waits for`;
   return { refusal: { reason: 'UnexpectedAdmissionError', message: `${message}${why}` } };
 }
 

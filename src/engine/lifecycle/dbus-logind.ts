@@ -60,7 +60,7 @@ export class DBusLogind implements Logind {
 
   async configureInhibitDelay(seconds: number): Promise<string> {
     const file = join(this.deps.configFolder, '99-kubelet.conf');
-    const why = '# Written by kubelet-ts: pods have this long to end when the machine shuts down.';
+    const why = '# Written by kubelet-ts: pods have this long to stop when the machine shuts down.';
     await writeFileAtomic(file, `${why}\n[Login]\nInhibitDelayMaxSec=${seconds}\n`, 0o644);
     return file;
   }

@@ -23,11 +23,11 @@ export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
   });
 }
 
-/** For example `host port 8080/TCP is taken by pod default/web-edge1`. */
+/** For example `host port 8080/TCP is in use by pod default/web-edge1`. */
 export function describeTakenPort({ port, holder }: TakenPort): string {
   const { hostIP = '', hostPort = 0, protocol = 'TCP' } = port;
   const { namespace, name } = holder.metadata;
-  return `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol} is taken by pod ${namespace}/${name}`;
+  return `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol} is in use by pod ${namespace}/${name}`;
 }
 
 /**

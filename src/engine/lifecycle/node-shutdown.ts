@@ -109,7 +109,10 @@ export class NodeShutdown {
     );
     if (!isLate) return;
     const late = running.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
-    logger.warn({ pods: late.map(({ metadata }) => podKey(metadata)) }, 'Pods did not end in the time of their group');
+    logger.warn(
+      { pods: late.map(({ metadata }) => podKey(metadata)) },
+      'Pods did not stop within the time of their group',
+    );
   }
 
   private stopPod(pod: Pod, forSeconds: number): void {

@@ -172,7 +172,7 @@ export class ShutdownWatch {
     const err = errorMessage(error);
     if (err === this.lastWarning) return;
     this.lastWarning = err;
-    if (hasCode(error, 'ENOENT')) logger.info('There is no system bus: pods are ended at SIGTERM alone');
-    else logger.warn({ err }, 'logind does not wait for the pods, they are ended at SIGTERM; trying again');
+    if (hasCode(error, 'ENOENT')) logger.info('There is no system bus: pods are stopped only at SIGTERM');
+    else logger.warn({ err }, 'logind does not wait for the pods, so they are stopped at SIGTERM; trying again');
   }
 }

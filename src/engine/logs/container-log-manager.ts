@@ -259,7 +259,7 @@ export class ContainerLogManager {
     log.failure = problem;
     this.deps.logger.warn(
       { podUID, containerName: name, containerID: id, err: problem },
-      'Rotating a container log failed, it is tried again',
+      'Rotating a container log failed; retrying',
     );
   }
 }

@@ -105,7 +105,7 @@ export class PodOperations {
       case 'retry':
         if (this.deps.hasEnded(pod.metadata.uid)) return this.runAgain(pod);
         this.deps.retryPod(request.pod);
-        return this.asked(`${shown} is tried now`, `${shown} is tried`);
+        return this.asked(`retrying ${shown} now`, `retrying ${shown}`);
       case 'hold':
         await this.ask(pod, (newest) => ({
           ...newest,
@@ -133,7 +133,7 @@ export class PodOperations {
     const { uid, name } = pod.metadata;
     const ends = restartable(pod, container).find((one) => restartPolicyOf(one, pod.spec) !== 'Always');
     if (ends !== undefined) {
-      const hint = `Run the pod anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
+      const hint = `Run the pod again: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
       const whose = ends.restartPolicy === undefined ? `pod ${name}` : `container ${ends.name}`;
       throw new RequestRefused('conflict', `the restartPolicy of ${whose} is not Always`, hint);
     }
@@ -153,7 +153,7 @@ export class PodOperations {
     }
     retryPod(pod.metadata);
     if (ids.length > 0) return this.asked(`pod/${name} restarts`, `pod/${name} restarts`);
-    const idle = `pod/${name} has no running container, it is tried`;
+    const idle = `pod/${name} has no running container; the agent tries to start it`;
     return this.asked(`${idle} now`, idle);
   }
 

@@ -78,7 +78,7 @@ export class VolumeClaims {
     const claim = storage.claim(name.namespace, name.name);
     if (claim === undefined) {
       throw new UserError(`persistentvolumeclaim "${name.name}" not found`, {
-        hint: 'Declare it beside the pod, as a document of kind PersistentVolumeClaim.',
+        hint: 'Declare it next to the pod, as a document of kind PersistentVolumeClaim.',
       });
     }
     const volumes = storage.persistentVolumes();

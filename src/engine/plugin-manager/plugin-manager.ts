@@ -92,7 +92,7 @@ export class PluginManager {
 
   private remove(path: string, known: Known): void {
     this.known.delete(path);
-    known.gone.abort(new Error('the socket of the plugin is gone'));
+    known.gone.abort(new Error('the socket of the plugin was removed'));
     this.afterOthers(path, () => {
       if (known.added === undefined) return;
       const { plugin, handler } = known.added;
@@ -139,7 +139,11 @@ export class PluginManager {
     const refusal = await registerPlugin({ ...this.deps, onAdded }, path, signal);
     const facts = { path, plugin: known.added?.plugin.name };
     if (refusal === undefined) logger.info(facts, 'Registered a plugin');
-    else logger.warn({ ...facts, err: refusal }, 'A plugin was not registered; it is asked again with a new socket');
+    else
+      logger.warn(
+        { ...facts, err: refusal },
+        'A plugin was not registered; the agent tries again when its socket is replaced',
+      );
   }
 }
 

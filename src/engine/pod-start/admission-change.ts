@@ -1,7 +1,7 @@
 import type { KubeletEvent } from '../view/events.ts';
 
 /**
- * A change that waiting pods may need. `room`: a pod ended, a UID of another program is free, or devices changed.
+ * A change that waiting pods may need. `room`: a pod stopped, a UID of another program is free, or devices changed.
  * `order`: a pod became Ready or completed, or the declared pods changed. `node`: the node accepts pods again, or its
  * runtime returned, perhaps as another release. `devices`: plugins have allocated, or devices changed.
  */

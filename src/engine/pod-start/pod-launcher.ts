@@ -113,7 +113,7 @@ export class PodLauncher implements StartActions {
   }
 
   private reportRunAnew(pod: Pod): void {
-    const message = 'Runs anew: everything of its last run is removed first';
+    const message = 'Starts again: everything that its last run left is removed first';
     podEventRecorder(this.deps.events.emit, pod).normal(reasons.runsAnew, message);
   }
 

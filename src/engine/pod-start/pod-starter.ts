@@ -234,7 +234,7 @@ export class PodStarter {
     const result = this.aligned((resources) => resources.readmit(pod));
     if (result === undefined || result.admit) return;
     const { reason, message } = result;
-    podEventRecorder(this.deps.emit, pod).warning(reason, `${message}. It runs on, with shared CPUs`);
+    podEventRecorder(this.deps.emit, pod).warning(reason, `${message}. It keeps running, with shared CPUs`);
   }
 
   /** Without resource managers every pod is admitted. */

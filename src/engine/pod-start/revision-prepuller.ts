@@ -72,7 +72,7 @@ export class RevisionPrepuller {
         onFailure?.(error);
         logger.warn(
           { pod: pod.metadata.name, err: errorMessage(error) },
-          'A new revision waits for its images, the pull is tried again',
+          'A new revision waits for its images; retrying the pull',
         );
         await clock.sleep(retryDelay(error), { signal }).catch(() => undefined);
       }

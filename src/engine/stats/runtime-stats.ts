@@ -109,7 +109,7 @@ export class RuntimeStats {
     } catch (error) {
       const isMissing = isUnimplemented(error);
       if (retryAtMonotonic === undefined && !isMissing)
-        logger.warn({ call, err: errorMessage(error) }, 'The runtime reports no statistics, figures are missing');
+        logger.warn({ call, err: errorMessage(error) }, 'The runtime reports no statistics, so metrics are missing');
       const waitMs = isMissing ? retryUnimplementedAfterMs : retryAfterMs;
       this.retryAtMonotonic.set(call, clock.monotonic() + waitMs);
       return undefined;

@@ -62,7 +62,7 @@ export class StatusManager {
     this.setPodStatus(pod, {
       phase: 'Failed',
       reason,
-      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. It is tried again as soon as ${retryTexts[retryOn]}.`,
+      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. The agent tries again as soon as ${retryTexts[retryOn]}.`,
       qosClass: podQOSClass(pod),
     });
   }

@@ -216,7 +216,7 @@ export class StatusRecords {
       await this.write(uid, kept);
       this.isFailing = false;
     } catch (error) {
-      const message = 'Writing the kept status of a pod failed; it is tried again';
+      const message = 'Writing the kept status of a pod failed; retrying';
       if (!this.isFailing) this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
       this.isFailing = true;
       if (!this.isClosed && this.kept.get(uid) === kept) this.writeLater(uid, kept);

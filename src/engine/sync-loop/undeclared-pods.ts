@@ -112,4 +112,4 @@ function mayRun(pod: RuntimePod, revision: Pod | undefined): boolean {
 }
 
 const notDeclaredText =
-  'No manifest of this start declares the pod. It runs on, because the start would have stopped every pod';
+  'No manifest declares this pod. It keeps running, because otherwise this start would stop every pod';

@@ -123,4 +123,4 @@ export const reasons = {
 } as const;
 
 /** Last words of the message about a revision that waits while the previous revision still runs. */
-export const runsOnUntilThen = 'the revision before this one runs on until then';
+export const runsOnUntilThen = 'the previous revision keeps running until then';

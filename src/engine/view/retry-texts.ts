@@ -1,8 +1,8 @@
-/** When a rejected pod is admitted again, as the rest of a sentence: `It is tried again as soon as …`. */
+/** When a rejected pod is admitted again, as the rest of a sentence: `The agent tries again as soon as …`. */
 export const retryTexts = {
-  podEnd: 'a pod ends',
-  deviceChange: 'a pod ends or its devices change',
+  podEnd: 'a pod stops',
+  deviceChange: 'a pod stops or its devices change',
   manifest: 'its manifest changes',
   anyManifest: 'manifests change',
-  node: 'the node takes pods again',
+  node: 'the node accepts pods again',
 } as const;

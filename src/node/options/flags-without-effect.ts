@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
 const apiServer = 'there is no API server';
-const remains = 'the remains of a pod go with the pod';
-const removed = 'the kubelet has no use for it any more either';
+const remains = 'what a pod leaves is removed with it';
+const removed = 'the kubelet does not use it any more either';
 const cni = 'network plugins are set up at the container runtime';
-const dockershim = 'Docker is asked over CRI, by cri-dockerd';
-const statistics = 'statistics are read when they are asked for';
+const dockershim = 'Docker is used over CRI, through cri-dockerd';
+const statistics = 'statistics are read on demand';
 const stderr = 'the log goes to stderr; --log-level sets the least severe level';
 const test = 'it was for tests of the kubelet';
 
@@ -19,7 +19,7 @@ export type FlagWithoutEffect = readonly [flags: string, reason: string, since?:
 /** The flags of kubelets since 1.18 that are not fields of the configuration and have no effect here. */
 export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--add-dir-header [boolean]', stderr, '1.26'],
-  ['--allow-privileged [boolean]', 'a pod says itself what is privileged', '1.15'],
+  ['--allow-privileged [boolean]', 'each pod declares what is privileged', '1.15'],
   ['--alsologtostderr [boolean]', stderr, '1.26'],
   ['--application-metrics-count-limit <n>', statistics, '1.37'],
   ['--azure-container-registry-config <path>', '--image-credential-provider-config takes its place'],
@@ -55,7 +55,7 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--experimental-bootstrap-kubeconfig <path>', apiServer, '1.23'],
   ['--experimental-check-node-capabilities-before-mount [boolean]', removed, '1.24'],
   ['--experimental-dockershim-root-directory <path>', dockershim, '1.24'],
-  ['--experimental-kernel-memcg-notification [boolean]', '--kernel-memcg-notification took its place', '1.25'],
+  ['--experimental-kernel-memcg-notification [boolean]', 'replaced by --kernel-memcg-notification', '1.25'],
   ['--experimental-logging-sanitization [boolean]', removed],
   ['--experimental-mounter-path <path>', removed],
   ['--global-housekeeping-interval <duration>', statistics, '1.37'],

@@ -63,7 +63,7 @@ function parseURL(text: string): URL {
 }
 
 function formHint(scheme: string): string {
-  if (scheme === 'git+http') return `Its form is ${gitForm}. Without TLS it is for this machine alone.`;
+  if (scheme === 'git+http') return `Its form is ${gitForm}. Without TLS it is only for this machine.`;
   const form = forms.get(scheme);
   if (form !== undefined) return `Its form is ${form}.`;
   const starts = [...forms.keys()].map((name) => `${name}://`);

@@ -126,5 +126,5 @@ function reasonOf(errors: string): string {
   const lines = errors.trim().split('\n');
   const reason = lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? '';
   const shown = reason.replaceAll(/\p{Cc}/gu, ' ').slice(0, 300);
-  return shown === '' ? 'git ended with an error' : `git: ${shown.replace(/^fatal: /, '')}`;
+  return shown === '' ? 'git exited with an error' : `git: ${shown.replace(/^fatal: /, '')}`;
 }

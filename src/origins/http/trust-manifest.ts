@@ -27,7 +27,7 @@ export function trustManifest(
   if (publicKeys.length === 0) return undefined;
   const verification = verifyMinisign(body, signature ?? '', publicKeys);
   if ('unsignedBecause' in verification) {
-    const hint = 'Sign it with minisign -S and the key of --manifest-url-public-key, and put the .minisig beside it.';
+    const hint = 'Sign it with minisign -S and the key of --manifest-url-public-key, and put the .minisig next to it.';
     throw untrusted(verification.unsignedBecause, hint);
   }
   const { signedAtSeconds } = verification;

@@ -75,7 +75,7 @@ async function sendProfile(
   response: ServerResponse,
 ): Promise<void> {
   if (state.isBusy) {
-    refuse(response, 500, 'Could not enable profiling: another profile is taken');
+    refuse(response, 500, 'Could not enable profiling: another profile is running');
     return;
   }
   state.isBusy = true;

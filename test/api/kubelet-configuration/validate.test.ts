@@ -106,7 +106,7 @@ describe('a configuration is refused for', () => {
       'enforceNodeAllocatable: "all" must be one of: "pods", "system-reserved", "system-reserved-compressible", ' +
         '"kube-reserved", "kube-reserved-compressible", "none", ""',
     ],
-    ['enforceNodeAllocatable: [none, pods]', 'enforceNodeAllocatable: cannot have other values beside "none"'],
+    ['enforceNodeAllocatable: [none, pods]', 'enforceNodeAllocatable: cannot have other values besides "none"'],
     [
       'enforceNodeAllocatable: [system-reserved]',
       'enforceNodeAllocatable: "system-reserved" needs systemReservedCgroup',

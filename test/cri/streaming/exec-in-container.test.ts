@@ -137,7 +137,7 @@ describe.each(protocols)('over $name', ({ speaks }) => {
     const runtime = await runtimeThatSpeaks(speaks, (session) => {
       session.drop();
     });
-    await expect(run(runtime)).rejects.toThrow(/^lost the connection to the container before the command ended/);
+    await expect(run(runtime)).rejects.toThrow(/^lost the connection to the container before the command exited/);
   });
 
   test('rejects with the reason of the signal', async () => {
@@ -236,7 +236,7 @@ describe('the choice of protocol', () => {
     onTestFinished(() => void silent.close());
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/exec/1`;
     await expect(run({ exec: () => Promise.resolve({ url }) })).rejects.toThrow(
-      'lost the connection to the container before the command ended: the streaming server did not open the streams',
+      'lost the connection to the container before the command exited: the streaming server did not open the streams',
     );
   });
 

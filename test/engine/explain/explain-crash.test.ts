@@ -42,7 +42,7 @@ function explainedBeside(
   return explainPod({ pod, worker, node });
 }
 
-const again = 'task: ends with success, and restartPolicy Always starts it again';
+const again = 'task: exits with code 0, and restartPolicy Always starts it again';
 const failedForGood = 'task failed with exit code 1 (Error), and restartPolicy Never does not start it again';
 
 describe('an ended container beside a running one is a crash if its policy starts it again:', () => {
@@ -57,8 +57,8 @@ describe('an ended container beside a running one is a crash if its policy start
     ['Never', 0, 1, 'regular', 'running', 'it runs and is Ready'],
     ['Never', 1, 0, 'regular', 'finished', failedForGood],
     ['Never', 1, 0, 'sidecar', 'back-off', 'task: exits with code 1'],
-    ['Never', 0, 1, 'sidecar', 'back-off', 'task: ends, although it is a sidecar'],
-    ['OnFailure', 0, 1, 'sidecar', 'back-off', 'task: ends, although it is a sidecar'],
+    ['Never', 0, 1, 'sidecar', 'back-off', 'task: exits, although it is a sidecar'],
+    ['OnFailure', 0, 1, 'sidecar', 'back-off', 'task: exits, although it is a sidecar'],
   ])('%s, exit code %i, %i restarts, %s', (policy, exitCode, restartCount, kind, stage, cause) => {
     const status = { restartCount, state: { terminated: ended(exitCode) } };
     expect(explainedBeside(policy, status, kind)).toMatchObject({ stage, cause });
@@ -87,7 +87,7 @@ test('a container that failed for good is shown with its end and its log', () =>
     stage: 'finished',
     container: 'task',
     cause: failedForGood,
-    evidence: [{ from: 'container task', at: NOW, text: 'ended with exit code 1 (Error)' }],
+    evidence: [{ from: 'container task', at: NOW, text: 'exited with code 1 (Error)' }],
     ways: [
       'Read its output: kubelet-ts logs web-node1 -c task',
       'Run the pod again: kubelet-ts stop web-node1, then kubelet-ts start web-node1',

@@ -36,7 +36,7 @@ describe('the ways out fit the container runtime:', () => {
     const { endpoint, managed } = await chooseRuntimeEndpoint({ ...place, probe, unreadyBecause });
     expect(waysOf({ name: 'containerd', endpoint, managed })).toEqual([
       "Look at its log: tail -n 50 '/var/lib/our kubelet/containerd/containerd.log'",
-      "kubelet-ts starts it again when it ends. Its pid: cat '/var/lib/our kubelet/containerd/containerd.pid'",
+      "kubelet-ts starts it again when it exits. Its pid: cat '/var/lib/our kubelet/containerd/containerd.pid'",
     ]);
   });
 });

@@ -76,7 +76,7 @@ test('a pod whose UID another pod has shows that, until one ends', () => {
     stage: 'admission',
     cause: message,
     evidence: [{ from: 'admission', text: `PodUIDTaken: ${message}` }],
-    nextTryWhen: 'a pod ends',
+    nextTryWhen: 'a pod stops',
   });
 });
 
@@ -86,7 +86,7 @@ test('a pod whose containers are about to end is stopping', () => {
     namespace: 'default',
     name: 'web-node1',
     stage: 'stopping',
-    cause: 'its containers have up to 7s to end',
+    cause: 'its containers have up to 7s to stop',
     evidence: [],
     ways: ['Wait for it: kubelet-ts wait web-node1 --for deleted'],
   });
@@ -95,5 +95,5 @@ test('a pod whose containers are about to end is stopping', () => {
 test('a next try that waits for something has its event in place of a time', () => {
   const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory. ' };
   const explanation = explainPod({ pod: makePod({ status }), node, worker: { ...idle, state: 'finished' } });
-  expect([explanation.nextTryAt, explanation.nextTryWhen]).toEqual([undefined, 'the node takes pods again']);
+  expect([explanation.nextTryAt, explanation.nextTryWhen]).toEqual([undefined, 'the node accepts pods again']);
 });

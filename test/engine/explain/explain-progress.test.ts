@@ -90,7 +90,7 @@ describe('the container that runs now explains why the others wait:', () => {
         stage: 'start',
         container: 'wait',
         cause: 'wait: init container 1 of 1 is still running; app starts after it',
-        evidence: [start, { from: 'container wait', at: NOW, text: 'ended with exit code 3 (Error), 5 restarts' }],
+        evidence: [start, { from: 'container wait', at: NOW, text: 'exited with code 3 (Error), 5 restarts' }],
         ways: [readOutput('wait')],
       },
     ],
@@ -289,7 +289,7 @@ test('an init container that failed for good is shown with its output', () => {
     container: 'wait',
     cause: 'wait failed with exit code 2 (Error), and restartPolicy Never does not start it again',
     evidence: [
-      { from: 'container wait', at: NOW, text: 'ended with exit code 2 (Error)' },
+      { from: 'container wait', at: NOW, text: 'exited with code 2 (Error)' },
       { from: 'log of wait', text: 'no database' },
     ],
     ways: [readOutput('wait'), 'Run it again: kubelet-ts retry web-node1'],

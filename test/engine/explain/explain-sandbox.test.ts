@@ -112,8 +112,8 @@ test.each([
     ['Check the ipam part of the CNI configuration: ls /etc/cni/net.d', hostNetwork],
   ],
   [
-    'the pod sandbox ended within a second of its start',
-    'the pod sandbox ended within a second of its start, before its containers could run',
+    'the pod sandbox exited within a second of its start',
+    'the pod sandbox exited within a second of its start, before its containers could run',
     [
       'Look for an exit of its pause process: kubelet-ts doctor; dmesg | tail',
       'Load the pause image of the container runtime again; its own may be damaged: kubelet-ts images list',

@@ -151,7 +151,7 @@ describe('a change from one revision to the next', () => {
       'an image of a pod that opts out',
       pod({}, optOut),
       pod({ containers: [main({ image: 'app:2' })] }, optOut),
-      replace('its annotation wants no changes in place'),
+      replace('its annotation disables changes in place'),
     ],
   ])('%s', (_what, current, desired, change) => {
     expect(computePodChange(current, desired, defaultInPlacePolicy)).toEqual(change);

@@ -478,7 +478,7 @@ describe('a sandbox that is broken at once', () => {
   const faults = [
     {
       fault: 'dies',
-      message: 'the pod sandbox ended within a second of its start',
+      message: 'the pod sandbox exited within a second of its start',
       breaks: (): void => {
         runtime.killSandbox('web-edge1');
       },

@@ -62,7 +62,7 @@ describe('for want of room', () => {
     expect(rejection(makePod(), others)?.message).toContain('pods, requested: 1, used: 3, capacity: 3');
   });
 
-  test('a pod that lacks room while the node shuts down is tried again when the node takes pods again', () => {
+  test('a pod that lacks room while the node shuts down is tried again when the node accepts pods again', () => {
     const other = asking('other', { cpu: '2' });
     const waits = rejection(asking('web', { cpu: '1' }), [other], { isShuttingDown: true });
     expect(waits?.retryOn).toBe('node');
@@ -202,7 +202,7 @@ describe('whatever the room', () => {
       { containers: [makeContainer({ ports: [{ containerPort: 80, hostPort: 8080 }] })] },
       {},
       "NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
-        'host port 8080/TCP is taken by pod default/holder-edge1',
+        'host port 8080/TCP is in use by pod default/holder-edge1',
     ],
     [
       'a host port of one address',
@@ -213,7 +213,7 @@ describe('whatever the room', () => {
       },
       {},
       "NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
-        'host port 127.0.0.1:53/UDP is taken by pod default/holder-edge1',
+        'host port 127.0.0.1:53/UDP is in use by pod default/holder-edge1',
     ],
     [
       'a label that is another one, and one that is not there',

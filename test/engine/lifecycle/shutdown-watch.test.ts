@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const locked = 'locked --what=shutdown --mode=delay --who=kubelet --why=Kubelet needs time to handle node shutdown';
 const holding = 'logind waits for the pods when the machine shuts down';
 const calledOff = 'The shutdown of the machine was cancelled';
-const trying = 'logind does not wait for the pods, they are ended at SIGTERM; trying again';
+const trying = 'logind does not wait for the pods, so they are stopped at SIGTERM; trying again';
 
 let logind: FakeLogind;
 let clock: FakeClock;
@@ -258,5 +258,5 @@ test('a machine without a system bus is told of once', async () => {
     await untilItSleeps();
     await clock.advanceToNextTimer();
   }
-  expect(journal.items).toEqual(['There is no system bus: pods are ended at SIGTERM alone']);
+  expect(journal.items).toEqual(['There is no system bus: pods are stopped only at SIGTERM']);
 });

@@ -151,7 +151,7 @@ test.each([
   {
     result: 'not registered',
     register: () => Promise.reject(new Error('the driver is silent')),
-    end: 'A plugin was not registered; it is asked again with a new socket',
+    end: 'A plugin was not registered; the agent tries again when its socket is replaced',
   },
 ])('does not ask a plugin again that is $result, if it does not take the notification', async ({ register, end }) => {
   const { folder, clock, logged } = await start({ register });

@@ -169,7 +169,7 @@ test.each([
   [
     'git+http://git.example/fleet.git//a',
     'git+http://… is not a URL of manifests',
-    'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF. Without TLS it is for this machine alone.',
+    'Its form is git+https://HOST/REPOSITORY//PATH?ref=REF. Without TLS it is only for this machine.',
   ],
 ])('the wrong URL %s is answered with the form that works', (text, message, hint) => {
   expect(() => optionsOf('--manifest-url', text)).toThrow(

@@ -76,8 +76,8 @@ test('a folder that is missing is no failure of the build', async () => {
 test.each([
   [undefined, 'the folder is a kustomization, but neither kustomize nor kubectl is installed'],
   ['echo making; echo "Error: no base" >&2; exit 1', 'kustomize build failed: Error: no base'],
-  ['exit 3', 'kustomize build failed: it ended with exit code 3'],
-  ['kill -9 $$', 'kustomize build failed: it was ended by SIGKILL'],
+  ['exit 3', 'kustomize build failed: it exited with code 3'],
+  ['kill -9 $$', 'kustomize build failed: it was stopped by SIGKILL'],
   ['exec cat /dev/zero', 'kustomize build failed: its manifests have more than 10 MiB'],
 ])('%j is the problem of the folder: %s', async (script, message) => {
   if (script !== undefined) await install('kustomize', script);

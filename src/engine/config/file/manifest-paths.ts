@@ -289,7 +289,7 @@ function ignoredProblem(origin: string, isFolder: boolean): ManifestProblem {
 }
 
 async function lookForMissing(path: string): Promise<Place> {
-  if (await exists(path)) return missing('away', path, 'is a link to nothing', 'Restore the target of the link.');
+  if (await exists(path)) return missing('away', path, 'is a broken link', 'Restore the target of the link.');
   const above = dirname(path);
   if (!(await exists(above))) {
     const hint = 'Create it; it is read as soon as it exists.';

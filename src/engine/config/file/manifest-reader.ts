@@ -173,7 +173,7 @@ async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
     if (!hasCode(error, 'ENOENT', 'ENOTDIR')) return refused(path, { message: errorMessage(error) });
     if (!(await isLink(path))) return undefined;
     const hint = 'Restore the target of the link, or remove the link.';
-    return refused(path, { message: 'is a link to nothing', hint });
+    return refused(path, { message: 'is a broken link', hint });
   }
 }
 

@@ -166,7 +166,7 @@ export class RemoteManifest {
     this.unsaved = [];
     if (lastGood === undefined || (await lastGood.isDurable('http', this.where))) return;
     const message = 'the manifest is not saved, so after a restart one that was signed earlier may be accepted';
-    const hint = 'Make room in the root-dir, or make it writable. Saving is tried again with each request.';
+    const hint = 'Free space in the root-dir, or make it writable. Each request tries to save again.';
     this.unsaved = [this.problem('warning', message, hint)];
   }
 

@@ -234,7 +234,7 @@ describe('from one look to the next', () => {
     await rm(join(folder, 'real'));
     expect(await read(source)).toEqual({
       pods: ['one-edge1 app:1'],
-      problems: ['a.yaml: error is a link to nothing', 'a.yaml: error its last good revision stays in use'],
+      problems: ['a.yaml: error is a broken link', 'a.yaml: error its last good revision stays in use'],
     });
     await rm(join(folder, 'a.yaml'));
     expect(await read(source)).toEqual({ pods: [], problems: [] });

@@ -72,7 +72,7 @@ test('what is missing from a folder that is there was removed', async () => {
 
 test.each([
   ['with the folder above it', 'etc/manifests', /: error path does not exist, nor does \/.*\/etc$/],
-  ['as it is a link to nothing', 'link', /: error is a link to nothing$/],
+  ['as it is a broken link', 'link', /: error is a broken link$/],
   ['as it cannot be looked at', 'file/manifests', /: error ENOTDIR/],
 ])('a path is away %s', async (_why, name, because) => {
   await symlink('nowhere', join(folder, 'link'));
