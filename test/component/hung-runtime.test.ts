@@ -62,7 +62,7 @@ async function answer<T>({ world }: Pick<Node, 'world'>, work: Promise<T>, withi
 
 const actions: readonly { name: string; action: OperationAction; says: string }[] = [
   { name: 'web', action: 'restart', says: 'pod/web-edge1 restarts as soon as the container runtime answers' },
-  { name: 'web', action: 'retry', says: 'pod/web-edge1 is tried as soon as the container runtime answers' },
+  { name: 'web', action: 'retry', says: 'retrying pod/web-edge1 as soon as the container runtime answers' },
   { name: 'web', action: 'hold', says: 'pod/web-edge1 held: changes of its manifest wait until kubelet-ts unhold' },
   { name: 'web', action: 'unhold', says: 'pod/web-edge1 follows its manifest again' },
   { name: 'db', action: 'stop', says: 'pod/db-edge1 stops as soon as the container runtime answers' },

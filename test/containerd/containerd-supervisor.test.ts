@@ -58,7 +58,7 @@ const panicsUnless = (file: string): string =>
 test('a damaged store is an error with the line of the log that tells it, and the command that cures it', async () => {
   const { supervisor, paths } = await supervisorOf(panicsUnless('never'));
   await expect(supervisor.start(forGood)).rejects.toMatchObject({
-    message: 'The managed containerd did not start: it ended with exit code 2\n  panic: invalid freelist page: 0',
+    message: 'The managed containerd did not start: it exited with code 2\n  panic: invalid freelist page: 0',
     hint: `Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir ${dirname(paths.base)}`,
   });
 });
@@ -70,7 +70,7 @@ test('containerd is started once more after its damaged store was set aside, and
     await writeFile(join(paths.base, 'aside'), '');
     return true;
   });
-  await expect(supervisor.start(forGood)).rejects.toThrow('it ended with exit code 3');
+  await expect(supervisor.start(forGood)).rejects.toThrow('it exited with code 3');
   expect(timesAside).toBe(1);
 
   const { supervisor: other } = await supervisorOf(panicsUnless('never'), () => {

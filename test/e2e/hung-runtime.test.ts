@@ -41,7 +41,7 @@ test('while containerd is stopped, commands record what they are asked, answer, 
   );
   expect(await asked(['history', 'db'])).toMatchObject({ code: 0, isInTime });
   expect(await asked(['retry', 'db'])).toEqual(
-    done('pod/db-edge1 is tried as soon as the container runtime answers\n'),
+    done('retrying pod/db-edge1 as soon as the container runtime answers\n'),
   );
   expect(await asked(['stop', 'db', '--wait=false'])).toEqual(
     done('pod/db-edge1 stops as soon as the container runtime answers\n'),

@@ -49,7 +49,7 @@ describe('operating a declared pod', () => {
     expect(await run('ps', '--no-headers')).toMatch(/^default +web-edge1 +0\/1 +Stopped /);
     expect(await run('start', 'web')).toBe('pod/web-edge1 started\n');
     await agent.untilReady('web');
-    expect(await run('retry', 'web')).toBe('pod/web-edge1 is tried now\n');
+    expect(await run('retry', 'web')).toBe('retrying pod/web-edge1 now\n');
   });
 
   test('a stop waits until the containers have ended, and ps shows that they end', async () => {
