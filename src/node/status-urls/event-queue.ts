@@ -119,7 +119,7 @@ export class EventQueue {
     } catch (error) {
       const hint = 'Until then they are only in memory. Make room in the root-dir, or make it writable.';
       if (!this.isFailing) {
-        logger.warn({ err: errorMessage(error), hint }, 'Saving events for the status URLs failed; it is tried again');
+        logger.warn({ err: errorMessage(error), hint }, 'Saving events for the status URLs failed; retrying');
       }
       this.isFailing = true;
       this.later(retryMs, () => (this.writing ??= this.write()));

@@ -203,7 +203,7 @@ test('while the disk fails, events are posted from memory and one line says so',
   expect(home.events).toMatchObject([{ message: 'one' }, { message: 'two' }, { message: 'three' }]);
   expect(home.log.lines.map((line) => line.split(' {')[0])).toEqual([
     'info The status is accepted',
-    'warn Saving events for the status URLs failed; it is tried again',
+    'warn Saving events for the status URLs failed; retrying',
     'warn Recording what status URLs accepted failed',
   ]);
   await rm(home.folder);
