@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { parseEvictionThresholds } from '../api/values/eviction-thresholds.ts';
+import type { FeatureGates } from '../api/values/feature-gates.ts';
 import { quantityValue, toQuantity } from '../api/values/quantity.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import {
@@ -38,6 +39,7 @@ export function nodeConfig(
   // The kernel can limit the processes of pods, but a node's status does not show this limit.
   const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
   refuseOverReservation(reservations);
+  const allocatable = nodeAllocatable({ ...kept, capacity });
   return {
     nodeName,
     nodeIPs,
@@ -87,11 +89,11 @@ export function nodeConfig(
     featureGates: options.featureGates,
     selinuxEnabled: machine.selinuxEnabled,
     capacity,
-    allocatable: nodeAllocatable({ ...kept, capacity }),
+    allocatable,
     labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
     allowedSysctls: sysctlAllowlist(machine.kernelRelease, options.allowedUnsafeSysctls),
     appArmorEnabled: machine.appArmorEnabled,
-    containerNode: containerNode(machine, options),
+    containerNode: containerNode(machine, options, quantityValue(toQuantity(allocatable['memory'] ?? '0'))),
   };
 }
 
@@ -190,6 +192,9 @@ interface ContainerNodeOptions {
   cpuCFSQuotaPeriod: number;
   singleProcessOOMKill?: boolean;
   memorySwap: { swapBehavior: string };
+  memoryThrottlingFactor: number;
+  memoryReservationPolicy: string;
+  featureGates: Pick<FeatureGates, 'MemoryQoS'>;
 }
 
 function swapForPods({ swaps }: Machine, { memorySwap }: Pick<ContainerNodeOptions, 'memorySwap'>): bigint {
@@ -198,7 +203,8 @@ function swapForPods({ swaps }: Machine, { memorySwap }: Pick<ContainerNodeOptio
 }
 
 /** The facts about this node that its containers depend on. */
-function containerNode(machine: Machine, options: ContainerNodeOptions): ContainerNode {
+function containerNode(machine: Machine, options: ContainerNodeOptions, allocatableMemoryBytes: bigint): ContainerNode {
+  const isMemoryQoS = options.featureGates.MemoryQoS && machine.cgroupVersion === 2;
   return {
     seccompProfileRoot: join(options.rootDir, 'seccomp'),
     seccompDefault: options.seccompDefault,
@@ -212,6 +218,13 @@ function containerNode(machine: Machine, options: ContainerNodeOptions): Contain
       hasSwapController: machine.hasSwapController,
       swapForPodsBytes: swapForPods(machine, options),
       hugePageSizes: machine.hugePages.map(({ sizeBytes }) => sizeBytes),
+      memoryQoS: isMemoryQoS
+        ? {
+            throttlingFactor: options.memoryThrottlingFactor,
+            allocatableMemoryBytes,
+            reservesMemory: options.memoryReservationPolicy === 'TieredReservation',
+          }
+        : undefined,
     },
   };
 }

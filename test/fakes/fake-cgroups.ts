@@ -14,7 +14,7 @@ const filesV1: Readonly<Record<CgroupController, readonly string[]>> = {
 };
 const filesV2: typeof filesV1 = {
   cpu: ['cpu.weight', 'cpu.max'],
-  memory: ['memory.max'],
+  memory: ['memory.max', 'memory.min', 'memory.low'],
   pids: ['pids.max'],
   hugetlb: ['hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'],
 };

@@ -78,6 +78,17 @@ describe('nodeConfig', () => {
     }
   });
 
+  test('has MemoryQoS with its gate, on cgroup v2 only', async () => {
+    const memoryQoSOf = async (cgroupVersion: 1 | 2, ...flags: string[]) => {
+      const options = { ...(await optionsOf(...flags)), memoryReservationPolicy: 'TieredReservation' };
+      return nodeConfig(options, makeMachine({ cgroupVersion }), fixedNode).containerNode.resources.memoryQoS;
+    };
+    const gate = '--feature-gates=MemoryQoS=true';
+    expect([await memoryQoSOf(2), await memoryQoSOf(1, gate)]).toEqual([undefined, undefined]);
+    const allocatableMemoryBytes = 7068n * 2n ** 20n;
+    expect(await memoryQoSOf(2, gate)).toEqual({ throttlingFactor: 0.9, allocatableMemoryBytes, reservesMemory: true });
+  });
+
   test('lets pods swap with LimitedSwap, and keeps memory-backed volumes out if the kernel can', async () => {
     const swaps = [1n, 2n].map((sizeBytes) => ({ name: '/swap', sizeBytes }));
     const options = { ...(await optionsOf()), memorySwap: { swapBehavior: 'LimitedSwap' } };

@@ -22,7 +22,6 @@ const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
 const pullRecords = 'records of image pulls are not built yet';
-const memoryQoS = 'the gate MemoryQoS is not built yet';
 
 /**
  * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.36, and ours: controlGroup,
@@ -251,8 +250,16 @@ export const kubeletConfigurationFields = {
     enableProfilingHandler: { kind: '*bool', default: true, does: 'profiles of this process over the HTTPS API' },
     enableDebugFlagsHandler: { kind: '*bool', default: true, does: 'the log level, set over the HTTPS API' },
     seccompDefault: { kind: '*bool', default: false, does: "the runtime's seccomp profile for containers without one" },
-    memoryThrottlingFactor: { kind: '*float64', default: 0.9, without: memoryQoS },
-    memoryReservationPolicy: { kind: 'string', default: 'None', without: memoryQoS },
+    memoryThrottlingFactor: {
+      kind: '*float64',
+      default: 0.9,
+      does: 'where MemoryQoS slows containers down, between request and limit',
+    },
+    memoryReservationPolicy: {
+      kind: 'string',
+      default: 'None',
+      does: 'TieredReservation: MemoryQoS keeps requested memory free',
+    },
     registerWithTaints: { kind: '[]Taint', without: apiServer },
     registerNode: { kind: '*bool', default: true, without: apiServer },
     tracing: { kind: '*TracingConfiguration', without: 'traces are not built yet' },

@@ -430,6 +430,7 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'InPlacePodVerticalScalingInitContainers',
   'KubeletCrashLoopBackOffMax',
   'KubeletEnsureSecretPulledImages',
+  'MemoryQoS',
   'PodLevelResources',
   'RestartAllContainersOnContainerExits',
   'StrictIPCIDRValidation',

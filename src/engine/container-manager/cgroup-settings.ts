@@ -12,7 +12,13 @@ export interface CgroupSettings {
   /** True if content of memory-backed volumes can reach the disk. */
   isTmpfsSwapped: boolean;
   containerNode: {
-    resources: { cpuCFSQuota: boolean; cpuCFSQuotaPeriodMicros: number; hugePageSizes: readonly bigint[] };
+    resources: {
+      cpuCFSQuota: boolean;
+      cpuCFSQuotaPeriodMicros: number;
+      hugePageSizes: readonly bigint[];
+      /** Set with the feature gate MemoryQoS, on cgroup v2 only. */
+      memoryQoS?: { reservesMemory: boolean } | undefined;
+    };
   };
 }
 

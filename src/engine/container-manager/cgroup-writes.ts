@@ -20,6 +20,7 @@ export function cgroupWrites(limits: CgroupLimits, version: 1 | 2): CgroupWrite[
   return [
     ...(version === 1 ? cpuWritesV1(limits) : cpuWritesV2(limits)),
     ...memoryWrites(limits, version === 1 ? 'memory.limit_in_bytes' : 'memory.max'),
+    ...(version === 2 ? memoryReservationWrites(limits) : []),
     ...pidsWrites(limits),
     ...hugePageWrites(limits, version === 1 ? 'limit_in_bytes' : 'max'),
   ];
@@ -47,6 +48,16 @@ function cpu(file: string, value: number | string): CgroupWrite {
 
 function memoryWrites({ memoryBytes = 0n }: CgroupLimits, file: string): CgroupWrite[] {
   return memoryBytes === 0n ? [] : [{ controller: 'memory', file, value: memoryBytes.toString() }];
+}
+
+function memoryReservationWrites({ memoryMinBytes, memoryLowBytes }: CgroupLimits): CgroupWrite[] {
+  const writes: CgroupWrite[] = [];
+  const add = (file: string, bytes: bigint): void => {
+    writes.push({ controller: 'memory', file, value: bytes.toString() });
+  };
+  if (memoryMinBytes !== undefined) add('memory.min', memoryMinBytes);
+  if (memoryLowBytes !== undefined) add('memory.low', memoryLowBytes);
+  return writes;
 }
 
 function pidsWrites({ pidsLimit = 0n }: CgroupLimits): CgroupWrite[] {

@@ -12,6 +12,10 @@ export interface CgroupLimits {
   cpuQuotaMicros?: number;
   cpuPeriodMicros?: number;
   memoryBytes?: bigint;
+  /** Memory that the kernel never reclaims, on cgroup v2. */
+  memoryMinBytes?: bigint;
+  /** Memory that the kernel reclaims last, on cgroup v2. */
+  memoryLowBytes?: bigint;
   pidsLimit?: bigint;
   /** Bytes by page size in bytes. */
   hugePageLimits: ReadonlyMap<bigint, bigint>;
@@ -24,15 +28,18 @@ export interface PodCgroupSettings {
   cpuPeriodMicros?: number;
   /** podPidsLimit. No limit if it is not positive. */
   podPidsLimit?: number;
+  /** memoryReservationPolicy TieredReservation. */
+  reservesMemory?: boolean | undefined;
 }
 
 const noQuota = -1;
 
 /** Settings of a pod's cgroup. kubelet: cm/helpers_linux.go ResourceConfigForPod */
 export function podCgroupLimits(pod: Pod, settings: PodCgroupSettings): CgroupLimits {
-  const { podPidsLimit = 0 } = settings;
+  const { podPidsLimit = 0, reservesMemory = false } = settings;
   return {
     ...cpuAndMemory(pod, settings),
+    ...(reservesMemory && memoryReservation(pod)),
     ...(podPidsLimit > 0 && { pidsLimit: BigInt(podPidsLimit) }),
     hugePageLimits: hugePageLimits(podRequests(pod)),
   };
@@ -65,6 +72,19 @@ function cpuQuota(
 
 function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
   return { memoryBytes: memoryBytes(podLimits(pod)) };
+}
+
+/** The memory that the kernel keeps for the pod, which bounds what it keeps for each container. */
+function memoryReservation(pod: Pod): Pick<CgroupLimits, 'memoryMinBytes' | 'memoryLowBytes'> {
+  const requested = memoryBytes(podRequests(pod));
+  switch (podQOSClass(pod)) {
+    case 'Guaranteed':
+      return { memoryMinBytes: requested };
+    case 'Burstable':
+      return { memoryLowBytes: requested };
+    case 'BestEffort':
+      return {};
+  }
 }
 
 /**

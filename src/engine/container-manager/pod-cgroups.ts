@@ -96,11 +96,12 @@ export class PodCgroups {
   limitsOf(pod: Pod): CgroupLimits {
     const { exclusiveCPUs, node } = this.deps;
     const { podPidsLimit, containerNode } = node;
-    const { cpuCFSQuota, cpuCFSQuotaPeriodMicros, hugePageSizes } = containerNode.resources;
+    const { cpuCFSQuota, cpuCFSQuotaPeriodMicros, hugePageSizes, memoryQoS } = containerNode.resources;
     const limits = podCgroupLimits(pod, {
       enforceCPULimits: cpuCFSQuota && exclusiveCPUs(pod).size === 0,
       cpuPeriodMicros: cpuCFSQuotaPeriodMicros,
       podPidsLimit,
+      reservesMemory: memoryQoS?.reservesMemory,
     });
     // Sizes that the pod does not request are limited to 0. kubelet: cm/cgroup_manager_linux.go maybeSetHugetlb
     const none = hugePageSizes.map((size): [bigint, bigint] => [size, 0n]);

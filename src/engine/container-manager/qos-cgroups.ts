@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
-import { milliCPU } from '../../api/values/resource-amounts.ts';
+import { memoryBytes, milliCPU } from '../../api/values/resource-amounts.ts';
 import { podRequests } from '../../api/values/resource-totals.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -13,9 +14,10 @@ import type { CgroupSettings } from './cgroup-settings.ts';
 import { milliCPUToShares, minShares } from './cpu-conversion.ts';
 import { listPodCgroups } from './list-pod-cgroups.ts';
 import { kubepodsLimits } from './node-cgroups.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
 interface Deps {
-  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable'>;
+  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable' | 'containerNode'>;
   cgroups: CgroupManager;
   refusals: CgroupRefusalReport;
   /** Pods whose containers may run. */
@@ -37,7 +39,7 @@ export class QOSCgroups {
   private readonly root: CgroupName;
   private readonly burstable: CgroupName;
   private readonly bestEffort: CgroupName;
-  private burstableShares: number | undefined;
+  private written: QOSCgroupLimits | undefined;
   private isEnforced = false;
   private reportedOthers = false;
   private current: Promise<void> = Promise.resolve();
@@ -59,12 +61,12 @@ export class QOSCgroups {
     refusals.report(await cgroups.apply(this.bestEffort, smallest));
   }
 
-  /** Sets the shares to the requests of the active pods if they changed. Never rejects. */
+  /** Sets shares and reserved memory to the requests of the active pods if they changed. Never rejects. */
   update(): Promise<void> {
     if (!this.deps.node.cgroupsPerQOS) return Promise.resolve();
     this.waiting ??= this.current.then(() => {
       this.waiting = undefined;
-      this.current = this.writeShares().catch((error: unknown) => {
+      this.current = this.writeLimits().catch((error: unknown) => {
         this.deps.logger.warn({ err: errorMessage(error) }, 'Updating the cgroups of the QoS classes failed');
       });
       return this.current;
@@ -77,13 +79,14 @@ export class QOSCgroups {
     await (this.waiting ?? this.current);
   }
 
-  private async writeShares(): Promise<void> {
-    const { activePods, cgroups, refusals } = this.deps;
-    const { Burstable: cpuShares } = qosCgroupShares(activePods());
-    if (cpuShares === this.burstableShares && this.isEnforced) return;
+  private async writeLimits(): Promise<void> {
+    const { activePods, cgroups, node, refusals } = this.deps;
+    const limits = qosCgroupLimits(activePods(), node.containerNode.resources.memoryQoS);
+    if (isDeepStrictEqual(limits, this.written) && this.isEnforced) return;
     if (!(await this.enforce())) return;
-    refusals.report(await cgroups.apply(this.burstable, { cpuShares, hugePageLimits: new Map() }));
-    this.burstableShares = cpuShares;
+    if (limits.all) refusals.report(await cgroups.apply(this.root, limits.all));
+    refusals.report(await cgroups.apply(this.burstable, limits.burstable));
+    this.written = limits;
   }
 
   /** Sets the limits for all pods together. Resolves with false if pods of another agent prevent it. */
@@ -119,6 +122,27 @@ export class QOSCgroups {
     for (const { path } of all.filter(({ uid }) => !own.has(uid))) if (await cgroups.isPopulated(path)) return true;
     return false;
   }
+}
+
+interface QOSCgroupLimits {
+  /** Of all pods together. */
+  all?: CgroupLimits;
+  burstable: CgroupLimits;
+}
+
+/** With the gate MemoryQoS only: reserved memory. kubelet: cm/qos_container_manager_linux.go setMemoryQoS */
+function qosCgroupLimits(pods: readonly Pod[], memoryQoS?: { reservesMemory: boolean }): QOSCgroupLimits {
+  const hugePageLimits = new Map<bigint, bigint>();
+  const burstable = { cpuShares: qosCgroupShares(pods).Burstable, hugePageLimits };
+  if (memoryQoS === undefined) return { burstable };
+  const requested = (qosClass: string): bigint =>
+    pods
+      .filter((pod) => memoryQoS.reservesMemory && podQOSClass(pod) === qosClass)
+      .reduce((sum, pod) => sum + memoryBytes(podRequests(pod)), 0n);
+  const memoryLowBytes = requested('Burstable');
+  // The kubelet does not set memory.low for all pods, so that the kernel ignores it in the cgroups below.
+  const all = { memoryMinBytes: requested('Guaranteed') + memoryLowBytes, memoryLowBytes, hugePageLimits };
+  return { all, burstable: { ...burstable, memoryLowBytes } };
 }
 
 /**

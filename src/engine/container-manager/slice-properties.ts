@@ -24,7 +24,7 @@ export function newSliceProperties(unit: string, parent: string, version: 1 | 2)
  * for huge pages. kubelet: opencontainers/cgroups systemd/v1.go and v2.go genV…ResourcesProperties
  */
 export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[] {
-  const { cpuShares, memoryBytes = 0n, pidsLimit = 0n } = limits;
+  const { cpuShares, memoryBytes = 0n, memoryMinBytes, memoryLowBytes, pidsLimit = 0n } = limits;
   const properties: UnitProperty[] = [];
   const add = (name: string, value: bigint): void => {
     properties.push({ name, signature: 't', value });
@@ -33,7 +33,9 @@ export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[
   for (const [name, value] of cpuQuota(limits)) add(name, value);
   if (cpuShares !== undefined && version === 1) add('CPUShares', BigInt(cpuShares));
   if (cpuShares !== undefined && version === 2) add('CPUWeight', BigInt(cpuSharesToWeight(cpuShares)));
+  if (memoryLowBytes !== undefined && version === 2) add('MemoryLow', memoryLowBytes);
   if (memoryBytes > 0n) add(version === 1 ? 'MemoryLimit' : 'MemoryMax', memoryBytes);
+  if (memoryMinBytes !== undefined && version === 2) add('MemoryMin', memoryMinBytes);
   if (pidsLimit > 0n) add('TasksMax', pidsLimit);
   return properties;
 }

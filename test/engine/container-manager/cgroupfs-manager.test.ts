@@ -107,6 +107,8 @@ describe('on cgroup v2', () => {
       'cpu.weight': '20',
       'cpu.max': '50000 100000',
       'memory.max': '67108864',
+      'memory.min': '',
+      'memory.low': '',
       'pids.max': '100',
       'hugetlb.2MB.max': '0',
       'hugetlb.2MB.rsvd.max': '0',

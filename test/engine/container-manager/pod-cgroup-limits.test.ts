@@ -16,6 +16,18 @@ it('limits the processes of a pod only if a positive limit is configured', () =>
   });
 });
 
+it('keeps requested memory free only with TieredReservation, for a Guaranteed pod in every case', () => {
+  const reservationOf = (limits: Record<string, string>, reservesMemory?: boolean): (bigint | undefined)[] => {
+    const containers = [makeContainer({ resources: { requests: { cpu: '1', memory: '1Mi' }, limits } })];
+    const pod = makePod({ spec: { containers } });
+    const found = podCgroupLimits(pod, { enforceCPULimits: true, reservesMemory });
+    return [found.memoryMinBytes, found.memoryLowBytes];
+  };
+  expect(reservationOf({ cpu: '1', memory: '1Mi' }, true)).toEqual([2n ** 20n, undefined]);
+  expect(reservationOf({}, true)).toEqual([undefined, 2n ** 20n]);
+  expect(reservationOf({ cpu: '1', memory: '1Mi' })).toEqual([undefined, undefined]);
+});
+
 it('limits a pod when each init container, or a sidecar before it, has a limit', () => {
   const resources = { limits: { memory: '1Mi' } };
   const init = makeContainer({ name: 'init' });

@@ -4,6 +4,7 @@ import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-
 import { ContainerManager } from '../../../src/engine/container-manager/container-manager.ts';
 import type { NodeAllocatableSettings } from '../../../src/engine/container-manager/node-allocatable.ts';
 import { removeEmptyQOSCgroups } from '../../../src/engine/container-manager/remove-pod-cgroup.ts';
+import type { NodeResources } from '../../../src/engine/kuberuntime/request/linux-resources.ts';
 import { UserError } from '../../../src/errors.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
@@ -29,6 +30,7 @@ beforeEach(async () => {
 function containerManager(
   nodeAllocatable: Partial<NodeAllocatableSettings> = {},
   Manager: typeof CgroupfsManager = CgroupfsManager,
+  resources: Partial<NodeResources> = {},
 ): ContainerManager {
   const reservations = {
     capacity: { cpu: '4', memory: '8Gi', pid: '1000' },
@@ -37,8 +39,14 @@ function containerManager(
     evictionHard: { 'memory.available': '100Mi' },
   };
   const defaults = { reservations, enforce: ['pods'], systemReservedCgroup: '', kubeReservedCgroup: '' } as const;
+  const node = makeNodeConfig('/nowhere');
   return new ContainerManager({
-    node: makeNodeConfig('/nowhere', { cgroupsPerQOS: true, nodeAllocatable: { ...defaults, ...nodeAllocatable } }),
+    node: {
+      ...node,
+      cgroupsPerQOS: true,
+      nodeAllocatable: { ...defaults, ...nodeAllocatable },
+      containerNode: { ...node.containerNode, resources: { ...node.containerNode.resources, ...resources } },
+    },
     cgroups: new Manager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' }),
     activePods: () => activePods,
     ownPodUIDs: () => Promise.resolve(ownPodUIDs),
@@ -53,6 +61,12 @@ function burstable(uid: string, cpu: string): Pod {
   return makePod({ metadata: { uid }, spec: { containers } });
 }
 
+function withMemory(memory: string, limit?: string): Pod {
+  const limits = limit === undefined ? {} : { cpu: '1', memory: limit };
+  const containers = [makeContainer({ resources: { requests: { cpu: '1', memory }, limits } })];
+  return makePod({ spec: { containers } });
+}
+
 function recorded(): string[] {
   return events.events.flatMap((event) => (event.type === 'Recorded' ? [`${event.reason}: ${event.message}`] : []));
 }
@@ -64,6 +78,8 @@ describe('at the start', () => {
       'cpu.weight': '98',
       'cpu.max': '',
       'memory.max': String(7n * 1024n ** 3n),
+      'memory.min': '',
+      'memory.low': '',
       'pids.max': '900',
     });
     expect(recorded()).toEqual(['NodeAllocatableEnforced: Updated limits on /kubepods']);
@@ -133,6 +149,23 @@ describe('when pods come and go', () => {
     activePods = [];
     await manager.qosCgroups.update();
     expect(await cgroups.settings('kubepods/burstable')).toMatchObject({ 'cpu.weight': '1' });
+  });
+
+  test.each([
+    [true, { all: [160n, 96n], burstable: 96n }],
+    [false, { all: [0n, 0n], burstable: 0n }],
+  ])('with MemoryQoS their requests are kept free by TieredReservation only: %s', async (reservesMemory, expected) => {
+    const memoryQoS = { throttlingFactor: 0.9, allocatableMemoryBytes: 2n ** 33n, reservesMemory };
+    const manager = containerManager({}, CgroupfsManager, { memoryQoS });
+    await manager.start();
+    activePods = [withMemory('32Mi'), withMemory('64Mi'), withMemory('64Mi', '64Mi'), makePod()];
+    await manager.qosCgroups.update();
+    const text = (mebibytes?: bigint): unknown => String((mebibytes ?? 0n) * 2n ** 20n);
+    expect(await cgroups.settings('kubepods')).toMatchObject({
+      'memory.min': text(expected.all[0]),
+      'memory.low': text(expected.all[1]),
+    });
+    expect(await cgroups.settings('kubepods/burstable')).toMatchObject({ 'memory.low': text(expected.burstable) });
   });
 
   test('nothing is written while the sum stays', async () => {

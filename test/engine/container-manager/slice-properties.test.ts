@@ -51,6 +51,16 @@ describe('a slice', () => {
     expect(names(2)).toEqual(['CPUQuotaPerSecUSec', 'CPUWeight', 'MemoryMax', 'TasksMax']);
   });
 
+  test('keeps memory free on cgroup v2 only', () => {
+    const reserved = { memoryBytes: 64n, memoryMinBytes: 32n, memoryLowBytes: 0n, hugePageLimits };
+    expect(sliceLimits(reserved, 1).map(({ name }) => name)).toEqual(['MemoryLimit']);
+    expect(sliceLimits(reserved, 2).map(({ name, value }) => [name, value])).toEqual([
+      ['MemoryLow', 0n],
+      ['MemoryMax', 64n],
+      ['MemoryMin', 32n],
+    ]);
+  });
+
   test('is left as it is where there is no limit', () => {
     expect(sliceLimits({ hugePageLimits }, 2)).toEqual([]);
   });

@@ -28,7 +28,7 @@ export interface NodeResources {
   /** Huge page sizes of the machine in bytes. */
   hugePageSizes: readonly bigint[];
   /** Set with the feature gate MemoryQoS, on cgroup v2 only. */
-  memoryQoS?: MemoryQoS;
+  memoryQoS?: MemoryQoS | undefined;
 }
 
 export interface MemoryQoS {
@@ -36,8 +36,12 @@ export interface MemoryQoS {
   throttlingFactor: number;
   /** Used as the limit of a container without a limit. */
   allocatableMemoryBytes: bigint;
-  pageSizeBytes: number;
+  /** memoryReservationPolicy TieredReservation: true if the kernel keeps requested memory for its pod. */
+  reservesMemory: boolean;
 }
+
+/** memory.high is a multiple of it, as on most machines. The kernel rounds down to larger pages itself. */
+const pageSizeBytes = 4096;
 
 /**
  * `exclusiveCPUs`: names of containers that have CPUs for themselves, so that no quota slows them down. kubelet:
@@ -62,7 +66,7 @@ export function containerResources(
       ...unified,
       ...(node.cgroupVersion === 2 &&
         node.hasSwapController && { 'memory.swap.max': swapLimit(pod, container, node).toString() }),
-      ...memoryQoS(memoryBytes(requests), memoryBytes(toTotals(container.resources?.limits)), node),
+      ...(node.memoryQoS && memoryQoS(pod, container, node.memoryQoS)),
     },
   };
 }
@@ -144,17 +148,23 @@ function hugepageLimits(limits: ResourceTotals, sizes: readonly bigint[]) {
   return sizes.map((size) => ({ pageSize: hugePageSizeName(size), limit: allowed.get(size) ?? 0n }));
 }
 
-function memoryQoS(request: bigint, limit: bigint, node: NodeResources): Record<string, string> {
-  if (!node.memoryQoS || node.cgroupVersion === 1) return {};
-  const high = request === limit ? 0 : memoryHigh(Number(request), Number(limit), node.memoryQoS);
-  return {
-    ...(request > 0n && { 'memory.min': String(request) }),
-    ...(high > request && { 'memory.high': String(high) }),
-  };
+/** kubelet: kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources */
+function memoryQoS(pod: Pod, { resources }: Container, settings: MemoryQoS): Record<string, string> {
+  const request = memoryBytes(toTotals(resources?.requests));
+  const limit = memoryBytes(toTotals(resources?.limits));
+  const high = request === limit ? 0 : memoryHigh(Number(request), Number(limit), settings);
+  return { ...memoryReservation(pod, request, settings), ...(high > request && { 'memory.high': String(high) }) };
+}
+
+/** A Guaranteed pod always keeps its memory. A Burstable pod gives it up before the node runs out of memory. */
+function memoryReservation(pod: Pod, request: bigint, { reservesMemory }: MemoryQoS): Record<string, string> {
+  if (!reservesMemory) return { 'memory.min': '0', 'memory.low': '0' };
+  if (request === 0n) return {};
+  return { [podQOSClass(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(request) };
 }
 
 function memoryHigh(request: number, limit: number, settings: MemoryQoS): number {
-  const { throttlingFactor, allocatableMemoryBytes, pageSizeBytes } = settings;
+  const { throttlingFactor, allocatableMemoryBytes } = settings;
   const ceiling = limit === 0 ? Number(allocatableMemoryBytes) : limit;
   return Math.floor((request + throttlingFactor * (ceiling - request)) / pageSizeBytes) * pageSizeBytes;
 }

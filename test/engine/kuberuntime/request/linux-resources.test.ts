@@ -99,15 +99,36 @@ describe('containerResources', () => {
     ]);
   });
 
-  it('protects requested memory and slows a container down before its limit when MemoryQoS is on', () => {
-    const memoryQoS = { throttlingFactor: 0.9, allocatableMemoryBytes: 1024n * mebibyte, pageSizeBytes: 4096 };
-    const fixed = makeContainer({ resources: { requests: { memory: '32Mi' }, limits: { memory: '32Mi' } } });
+  describe('with MemoryQoS', () => {
+    const fixed = makeContainer({
+      resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '50m', memory: '32Mi' } },
+    });
     const unlimited = makeContainer({ resources: { requests: { memory: '24Mi' } } });
-    expect([limited, fixed, unlimited].map((container) => resourcesOf(container, { memoryQoS }).unified)).toEqual([
-      { 'memory.oom.group': '1', 'memory.swap.max': '0', 'memory.min': '16777216', 'memory.high': '62074880' },
-      { 'memory.oom.group': '1', 'memory.swap.max': '0', 'memory.min': '33554432' },
-      { 'memory.oom.group': '1', 'memory.swap.max': '0', 'memory.min': '25165824', 'memory.high': '968884224' },
-    ]);
+    const free = makeContainer();
+    const unifiedOf = (reservesMemory: boolean) =>
+      [limited, fixed, unlimited, free].map((container) => {
+        const memoryQoS = { throttlingFactor: 0.9, allocatableMemoryBytes: 1024n * mebibyte, reservesMemory };
+        return resourcesOf(container, { memoryQoS, hasSwapController: false }).unified;
+      });
+
+    it('slows a container down before its limit, or before the memory of the node', () => {
+      const none = { 'memory.oom.group': '1', 'memory.min': '0', 'memory.low': '0' };
+      expect(unifiedOf(false)).toEqual([
+        { ...none, 'memory.high': '62074880' },
+        none,
+        { ...none, 'memory.high': '968884224' },
+        none,
+      ]);
+    });
+
+    it('keeps requested memory free with TieredReservation', () => {
+      expect(unifiedOf(true)).toEqual([
+        { 'memory.oom.group': '1', 'memory.low': '16777216', 'memory.high': '62074880' },
+        { 'memory.oom.group': '1', 'memory.min': '33554432' },
+        { 'memory.oom.group': '1', 'memory.low': '25165824', 'memory.high': '968884224' },
+        { 'memory.oom.group': '1' },
+      ]);
+    });
   });
 });
 
