@@ -74,7 +74,7 @@ async function down(flags: DownFlags, deps: CommandDeps, { out, guard }: Output)
     import('../node/log/create-logger.ts'),
   ]);
   const logger = guardedLog((await createLogger('text', 'warn')).logger, guard);
-  const lastPaths = await lastNodePaths(flags.rootDir);
+  const lastPaths = await lastNodePaths(flags.rootDir, logger);
   const pathOf = (name: keyof NodePaths): string =>
     isGiven(name) ? configuration[name] : (lastPaths?.[name] ?? configuration[name]);
   const remaining = new Set<string>();

@@ -103,6 +103,7 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
     ...(machineConfig === undefined
       ? []
       : [`${machineConfig} is not used while pods are on the bridge of kubelet-ts; to switch to it, ${howToSwitch}.`]),
+    ...(current.isDamaged ? [`${join(confDir, confFileName)} was damaged and is written anew.`] : []),
     ...written.warnings,
   ];
   return { confDir, binDir, subnet: written.subnet, warnings };
@@ -114,16 +115,19 @@ interface Current {
   readonly isUsed: boolean;
   /** True if an earlier release wrote it. Its plugins clean up after their pods only while they are in it. */
   readonly isEarlier: boolean;
+  /** True if it names no bridge or no subnet, for example after a power cut. */
+  readonly isDamaged: boolean;
 }
 
 async function readCurrent(options: CNIOptions): Promise<Current> {
   const { confDir, addressesDir = join(addressesDataDir, networkName) } = options;
   const file = join(confDir, confFileName);
   const network = await bridgeNetworkOf(file);
-  if (network === undefined) return { network, isUsed: false, isEarlier: false };
+  if (network === undefined) return { network, isUsed: false, isEarlier: false, isDamaged: await pathExists(file) };
   const used = (await listFolder(addressesDir)).filter((name) => isIPv4(name));
   const isUsed = used.some((address) => isIn(network, address));
-  return { network, isUsed, isEarlier: (await readFile(file, 'utf8')).includes('"portmap"') };
+  const isEarlier = (await readFile(file, 'utf8')).includes('"portmap"');
+  return { network, isUsed, isEarlier, isDamaged: false };
 }
 
 /**

@@ -1,6 +1,9 @@
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { errorMessage, hasCode } from '../errors.ts';
 import { readRegularFile } from '../files/regular-file.ts';
+import { setAside } from '../files/set-aside.ts';
+import type { Logger } from '../logger.ts';
 import {
   identify,
   isOfThisRoot,
@@ -15,10 +18,15 @@ const maxPidFileBytes = 4096;
 
 /**
  * Finds the running containerd with this configuration file: from the pid file, or from /proc if we crashed before
- * writing that. Ignores processes of other users and in containers, because they may fake the command line.
+ * writing that. Ignores processes of other users and in containers, because they may fake the command line. A damaged
+ * pid file is logged and renamed.
  */
-export async function findContainerdProcess(configFile: string, pidFile: string): Promise<ProcessIdentity | undefined> {
-  const recorded = await readPidFile(pidFile);
+export async function findContainerdProcess(
+  configFile: string,
+  pidFile: string,
+  logger: Pick<Logger, 'warn'>,
+): Promise<ProcessIdentity | undefined> {
+  const recorded = await readPidFile(pidFile, logger);
   if (recorded !== undefined && (await isOurs(recorded.pid, configFile)) && (await isRunning(recorded)))
     return recorded;
   for (const pid of await listPIDs()) if (await isOurs(pid, configFile)) return identify(pid);
@@ -30,14 +38,15 @@ export function writePidFile(pidFile: string, process: ProcessIdentity): Promise
   return writeFileAtomic(pidFile, `${JSON.stringify(process)}\n`);
 }
 
-async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined> {
+async function readPidFile(pidFile: string, logger: Pick<Logger, 'warn'>): Promise<ProcessIdentity | undefined> {
   try {
-    const value = JSON.parse((await readRegularFile(pidFile, maxPidFileBytes)).toString()) as Partial<ProcessIdentity>;
-    return typeof value.pid === 'number' && typeof value.startTicks === 'string'
-      ? { pid: value.pid, startTicks: value.startTicks }
-      : undefined;
-  } catch {
-    // Missing or unreadable: /proc is searched next.
+    const value: unknown = JSON.parse((await readRegularFile(pidFile, maxPidFileBytes)).toString());
+    const { pid, startTicks } = Object(value) as Partial<Record<keyof ProcessIdentity, unknown>>;
+    if (typeof pid === 'number' && typeof startTicks === 'string') return { pid, startTicks };
+    throw new Error('it names no process');
+  } catch (error) {
+    // /proc is searched next.
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR')) await setAside(pidFile, errorMessage(error), logger);
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { withFileLock } from '../files/file-lock.ts';
+import type { Logger } from '../logger.ts';
 import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process/process-identity.ts';
 import { type ContainerdEnd, describeExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
@@ -24,11 +25,12 @@ export class LinuxContainerdHost implements ContainerdHost {
   constructor(
     private readonly paths: ManagedPaths,
     private readonly clock: Clock,
+    private readonly logger: Pick<Logger, 'warn'>,
     private readonly place: PlaceProcess = () => Promise.resolve(),
   ) {}
 
   find(): Promise<ProcessIdentity | undefined> {
-    return findContainerdProcess(this.paths.configFile, this.paths.pidFile);
+    return findContainerdProcess(this.paths.configFile, this.paths.pidFile, this.logger);
   }
 
   /** Starts containerd in its own session with its output in a file, so that it outlives us. */

@@ -116,7 +116,7 @@ export class ManagedContainerd {
       pid: () => this.pid,
     });
     this.supervisor = new ContainerdSupervisor({
-      host: new LinuxContainerdHost(this.paths, this.clock, options.place),
+      host: new LinuxContainerdHost(this.paths, this.clock, this.logger, options.place),
       clock: this.clock,
       logger: this.logger,
       prepare: () => this.prepare(),

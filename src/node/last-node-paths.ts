@@ -22,7 +22,7 @@ export async function recordNodePaths(
   { podLogsDir, cgroupRoot }: NodePaths,
   logger: Logger,
 ): Promise<void> {
-  const earlier = await lastNodePaths(rootDir);
+  const earlier = await lastNodePaths(rootDir, logger);
   if (earlier && (earlier.podLogsDir !== podLogsDir || earlier.cgroupRoot !== cgroupRoot))
     logger.warn(
       earlier,
@@ -31,9 +31,12 @@ export async function recordNodePaths(
   await writeRecordFile(fileOf(rootDir), JSON.stringify({ podLogsDir, cgroupRoot }), { isDurable: false });
 }
 
-/** The paths of the last agent. Returns undefined if they are unknown. Never rejects. */
-export function lastNodePaths(rootDir: string): Promise<NodePaths | undefined> {
-  return readRecordFile(fileOf(rootDir), maxBytes, parseNodePaths).catch(() => undefined);
+/**
+ * The paths of the last agent. Returns undefined if they are unknown. A damaged record is logged and renamed. Never
+ * rejects.
+ */
+export function lastNodePaths(rootDir: string, logger: Logger): Promise<NodePaths | undefined> {
+  return readRecordFile(fileOf(rootDir), maxBytes, parseNodePaths, logger).catch(() => undefined);
 }
 
 function parseNodePaths(bytes: Buffer): NodePaths | undefined {

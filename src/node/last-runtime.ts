@@ -1,33 +1,42 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readRecordFile } from '../engine/host/record-file.ts';
 import { hasCode, UserError } from '../errors.ts';
-import { readRegularFile } from '../files/regular-file.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
+import type { Logger } from '../logger.ts';
 
 /** More than the longest path of a socket. */
 const maxBytes = 4096;
 const fileOf = (rootDir: string): string => join(rootDir, 'state', 'runtime-endpoint');
 
 /**
- * Records the runtime of this root-dir's agent for commands that run after it stops. A managed containerd is not
  * Records the runtime of this root-dir's agent for commands that run after it stops. Does not record a managed
  * containerd, because its path changes if the root-dir is moved. Rejects with a file system error.
  */
-export async function recordRuntime(rootDir: string, runtime: { endpoint: string; managed: boolean }): Promise<void> {
+export async function recordRuntime(
+  rootDir: string,
+  runtime: { endpoint: string; managed: boolean },
+  logger: Logger,
+): Promise<void> {
+  // Logs a damaged record before it is replaced.
+  await lastRuntime(rootDir, logger);
   if (runtime.managed) await rm(fileOf(rootDir), { force: true });
   else await writeFileAtomic(fileOf(rootDir), `${runtime.endpoint}\n`);
 }
 
 /**
  * The runtime of the last agent. Returns undefined if it was the managed one, if the file is not a record, or if the
- * user may not read it. Rejects with any other file system error, because pods may run in that runtime.
+ * user may not read it. With `logger`, a damaged record is logged and renamed. Rejects with any other file system
+ * error, because pods may run in that runtime.
  */
-export async function lastRuntime(rootDir: string): Promise<string | undefined> {
+export async function lastRuntime(rootDir: string, logger?: Logger): Promise<string | undefined> {
   try {
-    const endpoint = (await readRegularFile(fileOf(rootDir), maxBytes)).toString().trim();
-    return endpoint.startsWith('unix:///') ? endpoint : undefined;
+    return await readRecordFile(fileOf(rootDir), maxBytes, parseEndpoint, logger);
   } catch (error) {
-    if (error instanceof UserError || hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) return undefined;
+    if (error instanceof UserError || hasCode(error, 'EACCES')) return undefined;
     throw error;
   }
 }
+
+/** Without its newline, the endpoint may be cut off. */
+const parseEndpoint = (bytes: Buffer): string | undefined => /^(unix:\/\/\/.+)\n$/.exec(bytes.toString())?.[1];

@@ -70,7 +70,7 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI
  * Unusable files stop the start even if the API is disabled, as in the kubelet. Without a server, reads only the client
  * CA.
  */
-async function refuseUnusableFiles(options: NodeOptions, { clock }: Deps): Promise<void> {
+async function refuseUnusableFiles(options: NodeOptions, deps: Deps): Promise<void> {
   const { clientCAFile } = options.authentication.x509;
   if (clientCAFile !== '') {
     const { readClientCA } = await import('./client-ca.ts');
@@ -78,7 +78,7 @@ async function refuseUnusableFiles(options: NodeOptions, { clock }: Deps): Promi
   }
   if (!options.enableServer || (options.tlsCertFile === '' && options.tlsPrivateKeyFile === '')) return;
   const { servingPair } = await import('../server/api/serving-certificate.ts');
-  await servingPair(options, clock);
+  await servingPair(options, deps);
 }
 
 export function accessOptions(options: NodeOptions): AccessOptions {

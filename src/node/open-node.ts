@@ -251,7 +251,7 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  await recordRuntime(options.rootDir, endpoint).catch((error: unknown) => {
+  await recordRuntime(options.rootDir, endpoint, logger).catch((error: unknown) => {
     logger.warn(
       { err: error },
       'Recording the runtime failed; once this agent has stopped, name the runtime in commands',

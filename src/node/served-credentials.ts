@@ -83,8 +83,8 @@ export class ServedCredentials {
   }
 }
 
-async function readCertificates({ files, access, clock }: Deps): Promise<Certificates> {
-  const pair = await servingPair(files, clock);
+async function readCertificates({ files, access, ...deps }: Deps): Promise<Certificates> {
+  const pair = await servingPair(files, deps);
   return { pair, clientCA: access.clientCAFile === '' ? undefined : await readClientCA(access.clientCAFile) };
 }
 

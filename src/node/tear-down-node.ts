@@ -181,7 +181,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
     rootDir: runtimeRootDir,
     flag: options.runtimeEndpoint,
     flagName: options.runtimeNamedBy,
-    ofAgent: options.runtimeOfAgent ?? (await lastRuntime(rootDir)),
+    ofAgent: options.runtimeOfAgent ?? (await lastRuntime(rootDir, logger)),
   });
   const containerd = managed ? await startContainerd(options) : undefined;
   const done = new AbortController();

@@ -1,3 +1,4 @@
+import { silentLogger } from '../fakes/silent-logger.ts';
 import type { CSIDriver, PersistentVolume, PersistentVolumeClaim } from '../../src/api/values/persistent-volume.ts';
 import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import type { PodDirs } from '../../src/engine/host/pod-dirs.ts';
@@ -37,6 +38,11 @@ export function makeCSIDriver(name: string, more: Partial<CSIDriver> = {}): CSID
 
 export const makeNode = (labels: Record<string, string> = {}) => ({ name: 'edge1', labels });
 
-export function makeVolumeClaims(podDirs: PodDirs, rootDir: string, storage = new ConfigObjects()): VolumeClaims {
-  return new VolumeClaims({ rootDir, storage, node: makeNode(), podDirs });
+export function makeVolumeClaims(
+  podDirs: PodDirs,
+  rootDir: string,
+  storage = new ConfigObjects(),
+  logger = silentLogger,
+): VolumeClaims {
+  return new VolumeClaims({ rootDir, storage, node: makeNode(), podDirs, logger });
 }

@@ -145,7 +145,7 @@ test('down --all leaves a managed containerd that an agent of another root-dir u
   const server = new FakeCriServer(new FakeRuntime({ clock: new FakeClock() }));
   await server.start({ socketPath: socket });
   await mkdir(join(theirs, 'state'));
-  await recordRuntime(theirs, { endpoint, managed: false });
+  await recordRuntime(theirs, { endpoint, managed: false }, silentLogger);
   // As the kernel lists the control socket of an agent.
   const agent = createServer().listen(join(theirs, `sock.${process.pid}`));
   onTestFinished(() => {

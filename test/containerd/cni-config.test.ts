@@ -1,5 +1,5 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
 import type { Route } from '../../src/containerd/cni-subnet.ts';
@@ -299,4 +299,16 @@ test.each([
     ip: ip === undefined ? '/nowhere/ip' : program,
   });
   expect(warnings).toEqual([said]);
+});
+
+test.each([
+  ['is empty', ''],
+  ['has half of its text', '{\n  "cniVersion": "1.0.0",\n  "name": "kubelet-ts",\n'],
+  ['has NUL bytes', '\0'.repeat(100)],
+])('a warning names our configuration if it %s, and it is written anew', async (_damage, text) => {
+  const options = await machine();
+  await mkdir(dirname(options.file));
+  await writeFile(options.file, text);
+  expect((await ensureCNIConfig(options)).warnings).toEqual([`${options.file} was damaged and is written anew.`]);
+  expect((await ensureCNIConfig(options)).warnings).toEqual([]);
 });

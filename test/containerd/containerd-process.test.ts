@@ -9,6 +9,7 @@ import {
   writePidFile,
 } from '../../src/containerd/containerd-process.ts';
 import { identify, type ProcessIdentity } from '../../src/process/process-identity.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('knows our containerd by its program and its whole arguments', () => {
@@ -47,9 +48,9 @@ test.runIf(process.geteuid?.() === 0).each([
   const folder = await temporaryFolder();
   const [configFile, pidFile] = [join(folder, 'config.toml'), join(folder, 'containerd.pid')];
   const forger = await startForger(configFile, before);
-  expect(await findContainerdProcess(configFile, pidFile)).toEqual(isOurs ? forger : undefined);
+  expect(await findContainerdProcess(configFile, pidFile, silentLogger)).toEqual(isOurs ? forger : undefined);
   await writePidFile(pidFile, forger);
-  expect(await findContainerdProcess(configFile, pidFile)).toEqual(isOurs ? forger : undefined);
+  expect(await findContainerdProcess(configFile, pidFile, silentLogger)).toEqual(isOurs ? forger : undefined);
 });
 
 test('finds nothing where the pid file names a process that is not ours', async () => {
@@ -57,12 +58,12 @@ test('finds nothing where the pid file names a process that is not ours', async 
   const pidFile = join(folder, 'containerd.pid');
   const self = await identify(process.pid);
   if (self !== undefined) await writePidFile(pidFile, self);
-  expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile)).toBeUndefined();
+  expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile, silentLogger)).toBeUndefined();
 });
 
 test('does not wait for a named pipe in place of the pid file', async () => {
   const folder = await temporaryFolder();
   const pidFile = join(folder, 'containerd.pid');
   execFileSync('mkfifo', [pidFile]);
-  expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile)).toBeUndefined();
+  expect(await findContainerdProcess(join(folder, 'config.toml'), pidFile, silentLogger)).toBeUndefined();
 });

@@ -25,7 +25,7 @@ async function supervisorOf(
   const containerd = join(rootDir, 'containerd-program');
   if (script !== undefined) await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const supervisor = new ContainerdSupervisor({
-    host: new LinuxContainerdHost(paths, systemClock),
+    host: new LinuxContainerdHost(paths, systemClock, silentLogger),
     clock: systemClock,
     logger: silentLogger,
     prepare: () => Promise.resolve({ containerd, warnings: [] }),

@@ -4,11 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { identify } from '../../src/process/process-identity.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('signals a process, and none that has its number now', async () => {
-  const host = new LinuxContainerdHost(managedPaths(await temporaryFolder()), systemClock);
+  const host = new LinuxContainerdHost(managedPaths(await temporaryFolder()), systemClock, silentLogger);
   const child = spawn('sleep', ['1000']);
   onTestFinished(() => {
     child.kill('SIGKILL');

@@ -10,6 +10,7 @@ import { expect } from 'vitest';
 import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import type { RuntimeConnection } from '../../src/node/runtime-connection.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
@@ -341,7 +342,7 @@ export class Agent {
   /** Returns the process id of the managed containerd. */
   async containerdPid(): Promise<number> {
     const { configFile, pidFile } = managedPaths(this.rootDir);
-    const found = await findContainerdProcess(configFile, pidFile);
+    const found = await findContainerdProcess(configFile, pidFile, silentLogger);
     if (found === undefined) throw new Error('no containerd runs');
     return found.pid;
   }

@@ -9,10 +9,10 @@ test('the paths of the last agent are known, and a start with others warns', asy
   const rootDir = await temporaryFolder();
   await mkdir(join(rootDir, 'state'));
   const { logger, lines } = lineLogger();
-  expect(await lastNodePaths(rootDir)).toBeUndefined();
+  expect(await lastNodePaths(rootDir, logger)).toBeUndefined();
   for (const cgroupRoot of ['', '', '/other'])
     await recordNodePaths(rootDir, { podLogsDir: '/var/log/pods', cgroupRoot }, logger);
-  expect(await lastNodePaths(rootDir)).toEqual({ podLogsDir: '/var/log/pods', cgroupRoot: '/other' });
+  expect(await lastNodePaths(rootDir, logger)).toEqual({ podLogsDir: '/var/log/pods', cgroupRoot: '/other' });
   expect(lines).toEqual([
     'warn The paths of logs or cgroups changed; leftovers of earlier pods below the old paths are not removed ' +
       '{"podLogsDir":"/var/log/pods","cgroupRoot":""}',

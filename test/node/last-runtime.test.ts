@@ -2,6 +2,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lastRuntime, recordRuntime } from '../../src/node/last-runtime.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const endpoint = 'unix:///run/other/containerd.sock';
@@ -10,15 +11,19 @@ const noteOf = (rootDir: string): string => join(rootDir, 'state/runtime-endpoin
 test('the runtime of an agent is known after its end', async () => {
   const rootDir = await temporaryFolder();
   expect(await lastRuntime(rootDir)).toBeUndefined();
-  await recordRuntime(rootDir, { endpoint, managed: false });
+  await recordRuntime(rootDir, { endpoint, managed: false }, silentLogger);
   expect(await lastRuntime(rootDir)).toBe(endpoint);
   expect(await readFile(noteOf(rootDir), 'utf8')).toBe(`${endpoint}\n`);
 });
 
 test('a managed containerd has no note, because it moves with the root-dir', async () => {
   const rootDir = await temporaryFolder();
-  await recordRuntime(rootDir, { endpoint, managed: false });
-  await recordRuntime(rootDir, { endpoint: `unix://${rootDir}/containerd/containerd.sock`, managed: true });
+  await recordRuntime(rootDir, { endpoint, managed: false }, silentLogger);
+  await recordRuntime(
+    rootDir,
+    { endpoint: `unix://${rootDir}/containerd/containerd.sock`, managed: true },
+    silentLogger,
+  );
   expect(await lastRuntime(rootDir)).toBeUndefined();
 });
 

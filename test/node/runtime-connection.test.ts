@@ -6,6 +6,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { recordRuntime } from '../../src/node/last-runtime.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
@@ -96,7 +97,7 @@ test('the runtime of an agent that is gone is named', async () => {
 
 test('the runtime of the last agent is used, and no other one if that is gone', async () => {
   await startContainerd();
-  await recordRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false });
+  await recordRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false }, silentLogger);
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);
 });
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { writeFileAtomic } from '../../files/write-file-atomic.ts';
+import type { Logger } from '../../logger.ts';
 import { isFileName } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../files/regular-file.ts';
+import { readRecordFile } from '../host/record-file.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
 /** Identifies a volume of a driver. */
@@ -68,10 +68,18 @@ async function writeData(folder: string, data: Record<string, string>): Promise<
   await writeFileAtomic(join(folder, dataFile), `${JSON.stringify(data)}\n`, 0o644);
 }
 
-/** Reads which volume a vol_data.json describes. Resolves with undefined if the file is missing or damaged. */
-export async function readData(folder: string): Promise<CSIVolumeID | undefined> {
-  const { driverName, volumeHandle } = await readObject(join(folder, dataFile));
-  return asVolumeID(driverName, volumeHandle);
+type Warnings = Pick<Logger, 'warn'>;
+
+/**
+ * Reads which volume a vol_data.json describes. Resolves with undefined if the file is missing, or damaged, which is
+ * logged.
+ */
+export function readData(folder: string, logger: Warnings): Promise<CSIVolumeID | undefined> {
+  const parse = (bytes: Buffer): CSIVolumeID | undefined => {
+    const { driverName, volumeHandle } = objectIn(bytes);
+    return asVolumeID(driverName, volumeHandle);
+  };
+  return readRecordFile(join(folder, dataFile), maxBytes, parse, logger);
 }
 
 export const writeUse = (podDir: string, specName: string, use: CSIUse): Promise<void> =>
@@ -87,19 +95,28 @@ export const setStaged = (folder: string, isMountPoint: boolean): Promise<void> 
 /** Deletes the record that the volume is staged. Call this before unstaging it. */
 export const setUnstaged = (folder: string): Promise<void> => rm(stagedFile(folder), { force: true });
 
-/** Reads the record of `setStaged`. Resolves with undefined unless the driver staged the volume. */
-export async function readStaged(folder: string): Promise<{ isMountPoint: boolean } | undefined> {
-  const { isMountPoint } = await readObject(stagedFile(folder));
-  return typeof isMountPoint === 'boolean' ? { isMountPoint } : undefined;
+/**
+ * Reads the record of `setStaged`. Resolves with undefined unless the driver staged the volume, or if the record is
+ * damaged, which is logged.
+ */
+export function readStaged(folder: string, logger: Warnings): Promise<{ isMountPoint: boolean } | undefined> {
+  const parse = (bytes: Buffer): { isMountPoint: boolean } | undefined => {
+    const { isMountPoint } = objectIn(bytes);
+    return typeof isMountPoint === 'boolean' ? { isMountPoint } : undefined;
+  };
+  return readRecordFile(stagedFile(folder), maxBytes, parse, logger);
 }
 
 const stagedFile = (folder: string): string => join(folder, 'staged.json');
 
-/** Reads the record of a use. Resolves with undefined if it is missing or damaged. */
-export async function readUse(podDir: string, specName: string): Promise<CSIUse | undefined> {
-  const { driver, volumeHandle, isReady, isMountPoint } = await readObject(useFile(podDir, specName));
-  const id = asVolumeID(driver, volumeHandle);
-  return id && { ...id, isReady: isReady === true, isMountPoint: isMountPoint === true };
+/** Reads the record of a use. Resolves with undefined if it is missing, or damaged, which is logged. */
+export function readUse(podDir: string, specName: string, logger: Warnings): Promise<CSIUse | undefined> {
+  const parse = (bytes: Buffer): CSIUse | undefined => {
+    const { driver, volumeHandle, isReady, isMountPoint } = objectIn(bytes);
+    const id = asVolumeID(driver, volumeHandle);
+    return id && { ...id, isReady: isReady === true, isMountPoint: isMountPoint === true };
+  };
+  return readRecordFile(useFile(podDir, specName), maxBytes, parse, logger);
 }
 
 const useFile = (podDir: string, specName: string): string => join(usesFolder(podDir), specName, 'use.json');
@@ -109,12 +126,6 @@ function asVolumeID(driver: unknown, volumeHandle: unknown): CSIVolumeID | undef
   return { driver, volumeHandle };
 }
 
-async function readObject(path: string): Promise<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse((await readRegularFile(path, maxBytes)).toString());
-    return Object(value) as Record<string, unknown>;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR') || error instanceof SyntaxError) return {};
-    throw error;
-  }
+function objectIn(bytes: Buffer): Record<string, unknown> {
+  return Object(JSON.parse(bytes.toString('utf8'))) as Record<string, unknown>;
 }

@@ -96,7 +96,7 @@ export class CSIVolumes {
    * driver may have mounted it, and would mistake it for this one.
    */
   private async undoOther(podDir: string, { specName, driver, volumeHandle }: CSIVolumeSpec): Promise<void> {
-    const use = await readUse(podDir, specName);
+    const use = await readUse(podDir, specName, this.deps.logger);
     const isSame = use?.driver === driver && use.volumeHandle === volumeHandle;
     if (use === undefined || isSame || (await this.isReady(podDir, { specName }))) return;
     await this.tearDown(podDir, specName);
@@ -104,7 +104,7 @@ export class CSIVolumes {
 
   /** True if the volume is mounted, even without its claim or driver. */
   async isReady(podDir: string, { specName }: Pick<CSIVolumeSpec, 'specName'>): Promise<boolean> {
-    const use = await readUse(podDir, specName);
+    const use = await readUse(podDir, specName, this.deps.logger);
     if (use?.isReady !== true) return false;
     // After a reboot the record remains without the mount.
     return !use.isMountPoint || (await isMountPoint(targetPath(podDir, specName)));
@@ -116,7 +116,7 @@ export class CSIVolumes {
    */
   async usage(podUID: string, specName: string, options: CallOptions): Promise<FsUsage | undefined> {
     const podDir = this.deps.podDirs.podDir(podUID);
-    const use = await readUse(podDir, specName);
+    const use = await readUse(podDir, specName, this.deps.logger);
     if (use?.isReady !== true) return undefined;
     const request = { volumeId: use.volumeHandle, volumePath: targetPath(podDir, specName) };
     return this.deps.drivers.call(use.driver, async (node) => {
@@ -139,7 +139,7 @@ export class CSIVolumes {
   async tearDownPersistent(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
     const tearDown = async (name: string): Promise<void> => {
-      const volume = await volumeOf(podDir, name);
+      const volume = await volumeOf(podDir, name, this.deps.logger);
       if (volume?.volumeHandle !== ephemeralHandle(uid, name)) await this.tearDown(podDir, name);
     };
     await settleAll((await specNamesOf(podDir)).map(tearDown));
@@ -150,7 +150,7 @@ export class CSIVolumes {
     const folder = driverFolder(this.deps.rootDir, driver);
     for (const name of await listFolder(folder)) {
       try {
-        const volume = await readData(join(folder, name));
+        const volume = await readData(join(folder, name), this.deps.logger);
         if (volume?.driver === driver) await this.inTurn(volume, () => this.unstageUnlessUsed(volume));
       } catch (error) {
         this.deps.logger.warn({ driver, err: errorMessage(error) }, 'An unused volume could not be unstaged');
@@ -209,7 +209,7 @@ export class CSIVolumes {
     const secrets = this.secretsOf(spec.stageSecret, 'NodeStageSecretRef');
     const folder = stagedFolder(this.deps.rootDir, spec);
     const path = stagingPath(folder);
-    if (await isStaged(folder)) return path;
+    if (await isStaged(folder, this.deps.logger)) return path;
     await writeStagedData(folder, spec);
     await makeFolder(path, 0o750);
     const request = generateStageRequest({ spec, capabilities, stagingPath: path, secrets });
@@ -240,7 +240,7 @@ export class CSIVolumes {
 
   private async tearDown(podDir: string, specName: string): Promise<void> {
     const folder = join(publishedFolder(podDir), specName);
-    const volume = await volumeOf(podDir, specName);
+    const volume = await volumeOf(podDir, specName, this.deps.logger);
     if (volume === undefined) {
       // Without vol_data.json we do not know which driver to call.
       await removeTree(folder);
@@ -249,7 +249,7 @@ export class CSIVolumes {
     }
     await this.inTurn(volume, async () => {
       // A publication that was in progress may be done by now.
-      const newest = await readData(folder);
+      const newest = await readData(folder, this.deps.logger);
       if (newest !== undefined) await this.unpublish(newest, folder);
       await removeTree(join(usesFolder(podDir), specName));
       await this.unstageUnlessUsed(volume);
@@ -265,7 +265,7 @@ export class CSIVolumes {
 
   private async unstageUnlessUsed(volume: CSIVolumeID): Promise<void> {
     const folder = stagedFolder(this.deps.rootDir, volume);
-    if ((await readData(folder)) === undefined || (await this.isUsed(volume))) return;
+    if ((await readData(folder, this.deps.logger)) === undefined || (await this.isUsed(volume))) return;
     await setUnstaged(folder);
     const request = { volumeId: volume.volumeHandle, stagingTargetPath: stagingPath(folder) };
     await this.undo(volume, (node) => node.nodeUnstageVolume(request));
@@ -288,9 +288,9 @@ export class CSIVolumes {
     const { podDirs } = this.deps;
     for (const uid of await podDirs.podUIDs()) {
       const podDir = podDirs.podDir(uid);
-      const uses = (await listFolder(usesFolder(podDir))).map((name) => readUse(podDir, name));
+      const uses = (await listFolder(usesFolder(podDir))).map((name) => readUse(podDir, name, this.deps.logger));
       const published = (await listFolder(publishedFolder(podDir))).map((name) =>
-        readData(join(publishedFolder(podDir), name)),
+        readData(join(publishedFolder(podDir), name), this.deps.logger),
       );
       const volumes = await Promise.all([...uses, ...published]);
       if (volumes.some((one) => one?.driver === driver && one.volumeHandle === volumeHandle)) return true;
@@ -323,8 +323,9 @@ async function specNamesOf(podDir: string): Promise<string[]> {
 /**
  * Returns the volume of this name as published, or else as recorded. Resolves with undefined if neither is readable.
  */
-async function volumeOf(podDir: string, specName: string): Promise<CSIVolumeID | undefined> {
-  return (await readData(join(publishedFolder(podDir), specName))) ?? (await readUse(podDir, specName));
+async function volumeOf(podDir: string, specName: string, logger: Logger): Promise<CSIVolumeID | undefined> {
+  const published = await readData(join(publishedFolder(podDir), specName), logger);
+  return published ?? (await readUse(podDir, specName, logger));
 }
 
 function stages({ lifecycle }: CSIVolumeSpec, capabilities: Capabilities): boolean {
@@ -341,8 +342,8 @@ function isFinal(error: unknown): boolean {
 }
 
 /** True if the volume is still staged. After a reboot the record remains, but not the mount. */
-async function isStaged(folder: string): Promise<boolean> {
-  const staged = await readStaged(folder);
+async function isStaged(folder: string, logger: Logger): Promise<boolean> {
+  const staged = await readStaged(folder, logger);
   return staged !== undefined && (!staged.isMountPoint || (await isMountPoint(stagingPath(folder))));
 }
 

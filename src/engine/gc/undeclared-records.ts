@@ -85,7 +85,7 @@ export class UndeclaredRecords {
 
   private async read(uid: string): Promise<void> {
     try {
-      const state = await readUndeclared(this.deps.podDir(uid));
+      const state = await readUndeclared(this.deps.podDir(uid), this.deps.logger);
       if (state !== undefined) this.states.set(uid, state);
     } catch (error) {
       this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading whether a pod is kept failed');
@@ -94,11 +94,11 @@ export class UndeclaredRecords {
 }
 
 /**
- * Reads the record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if permission is
- * denied.
+ * Reads the record in a pod's folder. Resolves with undefined if there is no valid one. With `logger`, which only the
+ * agent passes, a damaged record is logged and renamed. Rejects if permission is denied.
  */
-export function readUndeclared(podDir: string): Promise<UndeclaredState | undefined> {
-  return readRecordFile(join(podDir, fileName), maxFileBytes, parseState);
+export function readUndeclared(podDir: string, logger?: Logger): Promise<UndeclaredState | undefined> {
+  return readRecordFile(join(podDir, fileName), maxFileBytes, parseState, logger);
 }
 
 /** Writes the record into a pod's folder. Does nothing if the folder is missing. */

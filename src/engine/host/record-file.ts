@@ -14,7 +14,7 @@ export async function readRecordFile<T>(
   path: string,
   maxBytes: number,
   parse: (bytes: Buffer) => T | undefined,
-  logger?: Logger,
+  logger?: Pick<Logger, 'warn'>,
 ): Promise<T | undefined> {
   const bytes = await ifPresent(readRegularFile(path, maxBytes), 'ENOTDIR');
   if (bytes === undefined) return undefined;

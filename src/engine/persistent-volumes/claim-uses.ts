@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
-import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { writeFileAtomic } from '../../files/write-file-atomic.ts';
 import { listFolder } from '../../files/list-folder.ts';
 import { pathExists } from '../../files/path-exists.ts';
+import type { Logger } from '../../logger.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../files/regular-file.ts';
+import { readRecordFile } from '../host/record-file.ts';
 
 /** How a pod mounts a claim, recorded once it was ready. */
 export interface ClaimMount {
@@ -27,7 +27,10 @@ const maxNoteBytes = 64 * 1024;
  * records are removed with the pods, even if we crash.
  */
 export class ClaimUses {
-  constructor(private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>) {}
+  constructor(
+    private readonly podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>,
+    private readonly logger: Pick<Logger, 'warn'> | undefined,
+  ) {}
 
   /** Records that the pod uses the claim. Call this before mounting it. */
   async add(uid: string, claim: ClaimName): Promise<void> {
@@ -47,16 +50,12 @@ export class ClaimUses {
     await writeFileAtomic(this.readyFile(uid, claim), JSON.stringify(mount));
   }
 
-  /** Reads how the pod has mounted the claim. Resolves with undefined if it has not, or if the record is damaged. */
-  async readyMount(uid: string, claim: ClaimName): Promise<ClaimMount | undefined> {
-    try {
-      const value: unknown = JSON.parse((await readRegularFile(this.readyFile(uid, claim), maxNoteBytes)).toString());
-      return isClaimMount(value) ? value : undefined;
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      if (error instanceof SyntaxError) return undefined;
-      throw error;
-    }
+  /**
+   * Reads how the pod has mounted the claim. Resolves with undefined if it has not, or if the record is damaged, which
+   * the agent logs.
+   */
+  readyMount(uid: string, claim: ClaimName): Promise<ClaimMount | undefined> {
+    return readRecordFile(this.readyFile(uid, claim), maxNoteBytes, parseClaimMount, this.logger);
   }
 
   /** Lists the recorded claims of a pod, sorted. */
@@ -81,6 +80,11 @@ export class ClaimUses {
   private readyFile(uid: string, claim: ClaimName): string {
     return join(this.noteOf(uid, claim), 'ready');
   }
+}
+
+function parseClaimMount(bytes: Buffer): ClaimMount | undefined {
+  const value: unknown = JSON.parse(bytes.toString('utf8'));
+  return isClaimMount(value) ? value : undefined;
 }
 
 function isClaimMount(value: unknown): value is ClaimMount {

@@ -30,6 +30,7 @@ interface Deps {
   storage: StorageLookup;
   node: LabelledNode;
   podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>;
+  /** Set by the agent, which sets damaged records aside. */
   logger?: Pick<Logger, 'warn'>;
 }
 
@@ -50,7 +51,7 @@ export class VolumeClaims {
   private readonly waiting = new Set<string>();
 
   constructor(private readonly deps: Deps) {
-    this.uses = new ClaimUses(deps.podDirs);
+    this.uses = new ClaimUses(deps.podDirs, deps.logger);
   }
 
   /**

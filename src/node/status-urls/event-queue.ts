@@ -58,8 +58,14 @@ export class EventQueue {
 
   /** Loads the events of an earlier agent. New numbers are above `leastSequence` too. Rejects with a file error. */
   async load(leastSequence: number): Promise<void> {
-    const lines = (await readHistory(this.path)).split('\n');
-    for (const event of lines.flatMap(parseLine)) if (event.sequence > this.newest) this.keep(event);
+    const lines = (await readHistory(this.path)).split('\n').filter((line) => line !== '');
+    const events = lines.flatMap(parseLine);
+    const damaged = lines.length - events.length;
+    if (damaged > 0) {
+      const message = 'Damaged lines of the events for the status URLs are left out';
+      this.deps.logger.warn({ path: this.path, lines: damaged }, message);
+    }
+    for (const event of events) if (event.sequence > this.newest) this.keep(event);
     this.newest = Math.max(this.newest, leastSequence);
     this.written = this.newest;
   }

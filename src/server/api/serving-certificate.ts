@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { generate } from 'selfsigned';
 import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { errorMessage, hasCode, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
@@ -31,10 +32,13 @@ const renewBeforeMs = 30 * dayMs;
 
 /**
  * Reads the user's serving pair, or the generated one, which is created if it is missing, damaged or about to expire.
- * Rejects with a `UserError` for an unusable pair of the user, and for a generated one that cannot be read. kubelet:
+ * Logs a damaged one. Rejects with a `UserError` for an unusable pair of the user, and for a generated one that cannot be read. kubelet:
  * cmd/kubelet/app/server.go InitializeTLS
  */
-export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>): Promise<ServingPair> {
+export async function servingPair(
+  files: ServingFiles,
+  { clock, logger }: { clock: Pick<Clock, 'now'>; logger: Pick<Logger, 'warn'> },
+): Promise<ServingPair> {
   const { tlsCertFile, tlsPrivateKeyFile, certDir } = files;
   if (tlsCertFile !== '' || tlsPrivateKeyFile !== '') return readGivenPair(tlsCertFile, tlsPrivateKeyFile);
   const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
@@ -46,6 +50,8 @@ export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>
         cause: error,
       });
     }
+    const message = 'The serving certificate or its key is damaged and is created anew';
+    if (!isSystemError(error)) logger.warn({ path: paths.cert, key: paths.key, err: errorMessage(error) }, message);
     return undefined;
   });
   if (kept !== undefined && !shouldRenew(kept.cert, clock.now())) return kept;

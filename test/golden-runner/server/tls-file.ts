@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { errorMessage } from '../../../src/errors.ts';
 import { servingPair } from '../../../src/server/api/serving-certificate.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
 import { comparingCase, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
 import { RecordedAgent } from './recorded-agent.ts';
@@ -63,7 +64,7 @@ function replay(recorded: TLSFile): ReturnType<ServerFile['replay']> {
       one('clients', { asked: ['CN = ca'], stranger: 'HTTP/1.1 401 Unauthorized' }, clients),
       one('second start', true, async ({ folder, options }) => {
         const kept = await readFile(join(folder, 'pki/kubelet.crt'), 'utf8');
-        return (await servingPair(options, systemClock)).cert === kept;
+        return (await servingPair(options, { clock: systemClock, logger: silentLogger })).cert === kept;
       }),
     ],
     end: async () => {
