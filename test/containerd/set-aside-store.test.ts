@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { setAsideStore } from '../../src/containerd/set-aside-store.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -29,4 +30,24 @@ test('can be called again after a crash that left no store', async () => {
     isKept: true,
   });
   expect(await readdir(base)).toEqual([]);
+});
+
+test('keeps the old store if another process has set the store aside meanwhile', async () => {
+  const base = await temporaryFolder();
+  const paths = { root: join(base, 'root'), state: join(base, 'state') };
+  await mkdir(join(paths.root, 'a'), { recursive: true });
+  await setAsideStore(paths);
+  await setAsideStore(paths);
+  expect(await readdir(join(base, 'root.damaged'))).toEqual(['a']);
+});
+
+test('finds what is mounted below a root-dir that is a link', async () => {
+  const base = await temporaryFolder();
+  await mkdir(join(base, 'real/state/rootfs'), { recursive: true });
+  await symlink(join(base, 'real'), join(base, 'link'));
+  const mountPoint = join(base, 'real/state/rootfs');
+  execFileSync('mount', ['-t', 'tmpfs', 'none', mountPoint]);
+  onTestFinished(() => void spawnSync('umount', ['-l', mountPoint]));
+  await setAsideStore({ root: join(base, 'link/root'), state: join(base, 'link/state') });
+  expect(await readdir(join(base, 'real'))).toEqual([]);
 });
