@@ -16,7 +16,9 @@ export class DamagedStoreError extends UserError {}
 const damage =
   /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|unexpected end of JSON input|missing parent|input\/output error|structure needs cleaning|bad message/i;
 const databasePackage = 'go.etcd.io/bbolt';
-const crash = /^(panic|fatal error|unexpected fault address|SIGBUS|\[signal SIG)\b/;
+/** Of the fatal errors of Go, those of a page with nonsense. For others, such as no memory, it lists all its threads. */
+const crash =
+  /^(panic|fatal error: (fault|stack overflow|unexpected signal)|unexpected fault address|SIGBUS|\[signal SIG)\b/;
 
 /** Returns what the log of a containerd since its launch, or the message of its client, tells about its machine. */
 export function findStartProblem(lines: readonly string[]): StartProblem | undefined {

@@ -64,6 +64,26 @@ test('takes nothing else for damage', () => {
   ).toBeUndefined();
 });
 
+test.each([
+  'fatal error: runtime: out of memory',
+  'fatal error: newosproc',
+  'fatal error: runtime: cannot allocate memory',
+])('a machine without memory or processes is no damage, though Go then lists what all threads do: %s', (line) => {
+  expect(
+    findStartProblem([line, 'goroutine 1 [running]:', 'go.etcd.io/bbolt.(*DB).mmap(0xc0001, 0x8000)']),
+  ).toBeUndefined();
+});
+
+test.each(['unexpected fault address 0x7f6d', 'fatal error: fault'])(
+  'a page that cannot be read is damage: %s',
+  (line) => {
+    expect(findStartProblem([line, 'go.etcd.io/bbolt.(*DB).page(0xc0001, 0x8000)'])).toEqual({
+      kind: 'damaged store',
+      line,
+    });
+  },
+);
+
 test('names the command that cures a damaged store', () => {
   expect(remedyFor({ kind: 'damaged store', line: '' }, '/data/my box')).toBe(
     "Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir '/data/my box'",
