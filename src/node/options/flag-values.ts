@@ -48,7 +48,7 @@ const defaults = {
 };
 
 /** Flags whose values are credentials. */
-const hiddenFlags = new Set(['manifest-url-header', 'storage-driver-password']);
+const hiddenFlags = new Set(['manifest-url-header', 'status-url-header', 'storage-driver-password']);
 /** kubelet: component-base/zpages/flagz, of flags that are classified */
 const hiddenValue = 'CLASSIFIED';
 

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest';
 import { flagValues } from '../../../src/node/options/flag-values.ts';
 import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
 import type { NodeFlags } from '../../../src/node/options/node-options.ts';
+import { addStatusURLOptions } from '../../../src/node/options/status-url-options.ts';
 
 function valuesOf(...args: readonly string[]): Record<string, string> {
-  const command = addNodeOptions(new Command('run')).exitOverride().parse(args, { from: 'user' });
+  const command = addStatusURLOptions(addNodeOptions(new Command('run')))
+    .exitOverride()
+    .parse(args, { from: 'user' });
   return flagValues(command.opts<NodeFlags>());
 }
 
@@ -58,6 +61,8 @@ test('flags that were given have that value, and those without effect are there 
 });
 
 test('credentials are not shown', () => {
-  const values = valuesOf('--manifest-url-header=Authorization:Bearer x', '--storage-driver-password=y');
-  expect([values['manifest-url-header'], values['storage-driver-password']]).toEqual(['CLASSIFIED', 'CLASSIFIED']);
+  const headers = ['--manifest-url-header=Authorization:Bearer x', '--status-url-header=Authorization:Bearer z'];
+  const values = valuesOf(...headers, '--storage-driver-password=y');
+  const names = ['manifest-url-header', 'status-url-header', 'storage-driver-password'];
+  expect(names.map((name) => values[name])).toEqual(['CLASSIFIED', 'CLASSIFIED', 'CLASSIFIED']);
 });
