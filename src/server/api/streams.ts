@@ -13,12 +13,12 @@ import { forward } from './forward-stream.ts';
 import { requestForm } from './request-form.ts';
 import type { Call } from './route-table.ts';
 
-/** What the streams of a client need. */
-export /** The protocol over WebSocket that can end stdin and leave the rest open. */
+/** The protocol over WebSocket that can end stdin and leave the rest open. */
 const translatedProtocol = 'v5.channel.k8s.io';
 /** SPDY inside of a WebSocket. */
 const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io';
 
+/** What the streams of a client need. */
 interface StreamDeps {
   engine: ApiEngine;
   runtime: ApiRuntime;
