@@ -152,7 +152,10 @@ function logPane(state: ViewState, layout: Layout): Line[] {
   const { tail, columns } = state;
   const entry = selectedPod(state);
   if (entry === undefined) return [];
-  const rows = tail === undefined ? [] : pageRows(tail, columns).slice(-(layout.log - 1));
+  const height = layout.log - 1;
+  // Each line has at least one row. Earlier ones are not wrapped, because that takes long.
+  const rows =
+    tail === undefined ? [] : pageRows({ ...tail, lines: tail.lines.slice(-height) }, columns).slice(-height);
   return [titleLine(`LOG ${podKey(entry.pod.metadata)}`, false, columns), ...rows.map((row) => textLine(row))];
 }
 
