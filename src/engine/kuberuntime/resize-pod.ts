@@ -16,7 +16,7 @@ import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclu
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
-import { computeLimitChanges, type LimitChange, unlimitedBytes } from './actions/compute-limit-changes.ts';
+import { computeLimitChanges, largerQuota, type LimitChange, unlimitedBytes } from './actions/compute-limit-changes.ts';
 import type { ContainerToResize, OutdatedResources } from './actions/compute-resize-actions.ts';
 import { createCall } from './create-call.ts';
 import {
@@ -89,7 +89,10 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
   for (const { containerID, name, changes } of containersToResize) {
     if (!refused.has(name)) resized(resize, containerID, name, changes);
   }
-  if (refused.size > 0) return failed(recorder, results);
+  if (refused.size > 0) {
+    await raiseQuota(deps, pod, earlier);
+    return failed(recorder, results);
+  }
 
   // Step 3: set all limits, also those that an interrupted resize left.
   const settled = await attempt(target, () => deps.podCgroups.resize(pod));
@@ -103,6 +106,15 @@ function resized({ recorder, onResized }: PodResize, id: string, name: string, c
   onResized(id);
   if (changes.length === 0) return;
   recorder.normal(reasons.resizeCompleted, `Resized container ${name} without a restart: ${changes.join(', ')}`, name);
+}
+
+/**
+ * Prepares the next attempt: an interrupted resize may have lowered the pod's quota already, and cgroup v1 refuses a
+ * container that has more than its pod.
+ */
+async function raiseQuota({ podCgroups }: ResizeDeps, pod: Pod, earlier: Pod): Promise<void> {
+  const quota = largerQuota(podCgroups.limitsOf(earlier), podCgroups.limitsOf(pod));
+  if (quota !== undefined) await attempt(pod.metadata.name, () => podCgroups.set(pod, quota));
 }
 
 interface Stage {

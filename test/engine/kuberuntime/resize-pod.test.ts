@@ -175,3 +175,15 @@ test('a pod is raised for a container that restarts too', async () => {
   });
   expect(done).toEqual(['prepare', 'cgroup 2097152', 'sandbox s 2 -1 2097152', 'settle', 'finished']);
 });
+
+test('after a refusal the pod has the larger quota, which an interrupted resize may have lowered', async () => {
+  const limited = (cpu: string) => ({ limits: { cpu } });
+  const pod = makePod({ spec: { containers: [makeContainer({ name: 'a', resources: limited('50m') })] } });
+  const update = 'update a-id 2 5000 0';
+  const { done } = await resizeOf(
+    pod,
+    { outdated: { 'a-id': limited('100m') }, containersToResize: toResize.slice(0, 1) },
+    { [update]: new RpcError('Update', 2, 'invalid argument') },
+  );
+  expect(done).toEqual(['prepare', update, 'cgroup quota 10000']);
+});

@@ -29,6 +29,12 @@ export function computeLimitChanges(
   };
 }
 
+/** The larger one of two quotas. Undefined if a side has none. */
+export function largerQuota(a: CgroupLimits, b: CgroupLimits): LimitChange | undefined {
+  const { cpuQuotaMicros, cpuPeriodMicros = quotaPeriodMicros } = quota(a) > quota(b) ? a : b;
+  return cpuQuotaMicros === undefined ? undefined : { cpuQuotaMicros, cpuPeriodMicros };
+}
+
 /** A negative quota means unlimited. */
 function quota({ cpuQuotaMicros = -1 }: CgroupLimits): number {
   return cpuQuotaMicros < 0 ? Infinity : cpuQuotaMicros;
