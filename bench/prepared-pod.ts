@@ -5,6 +5,7 @@ import type { Container, Pod } from '../src/api/types.ts';
 import { nodeConfig } from '../src/node/node-config.ts';
 import { addNodeOptions } from '../src/node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions } from '../src/node/options/node-options.ts';
+import { findUserNamespaceIDs } from '../src/node/user-namespace-ids.ts';
 import type { ContainerConfig, Image, PodSandboxConfig } from '../src/cri/types.ts';
 import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
@@ -93,5 +94,9 @@ export async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
   const options = await nodeOptions(command.opts<NodeFlags>(), []);
   const cgroupDriver = await readCgroupDriver(stage.runtime, options.cgroupDriver);
-  return nodeConfig(options, await readMachine(rootDir), { cgroupDriver, nodeIPs: () => ['127.0.0.1'] });
+  return nodeConfig(options, await readMachine(rootDir), {
+    cgroupDriver,
+    nodeIPs: () => ['127.0.0.1'],
+    userNamespaceIDs: await findUserNamespaceIDs(options),
+  });
 }

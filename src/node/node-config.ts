@@ -28,7 +28,7 @@ const maxContainerBackOffMs = 300_000;
 export function nodeConfig(
   options: NodeOptions,
   machine: Machine,
-  { cgroupDriver, nodeIPs }: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs'>,
+  { cgroupDriver, nodeIPs, userNamespaceIDs }: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs' | 'userNamespaceIDs'>,
 ): NodeConfig {
   const { rootDir, podLogsDir, nodeName, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupsPerQOS, evictionHard } = options;
@@ -93,6 +93,7 @@ export function nodeConfig(
     labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
     allowedSysctls: sysctlAllowlist(machine.kernelRelease, options.allowedUnsafeSysctls),
     appArmorEnabled: machine.appArmorEnabled,
+    userNamespaceIDs,
     containerNode: containerNode(machine, options, quantityValue(toQuantity(allocatable['memory'] ?? '0'))),
   };
 }

@@ -48,6 +48,7 @@ import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
+import { findUserNamespaceIDs } from './user-namespace-ids.ts';
 import { reportSetAside } from './report-set-aside.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 import { cgroupFiles } from '../engine/container-manager/cgroup-files.ts';
@@ -93,9 +94,10 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   // Cgroup hierarchies do not change. With many containers the kernel takes several ms to list the mounts.
   const mountInfo = await readMountInfo();
   const mounts = await readCgroupMounts(mountInfo);
-  const [{ cgroupDriver, cgroups }, machine, statsHost, logind] = await Promise.all([
+  const [{ cgroupDriver, cgroups }, machine, userNamespaceIDs, statsHost, logind] = await Promise.all([
     openCgroups(options, connection.runtime, { mounts, logger, signal }),
     readMachine(options.rootDir),
+    findUserNamespaceIDs(options),
     readStatsHost(runtime.pid, mountInfo),
     endsItsPods(options) ? openLogind() : undefined,
     sendPodCIDR(options, connection.runtime, logger, signal),
@@ -109,7 +111,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     clock: systemClock,
     logger: logger.child({ component: 'node-addresses' }),
   });
-  const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current });
+  const node = nodeConfig(options, machine, { cgroupDriver, nodeIPs: addresses.current, userNamespaceIDs });
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
     runtime: runtime.wrap(connection.runtime),

@@ -7,9 +7,10 @@ import type { NodeConfig } from '../../src/engine/config/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
 /** Settings that a test of flags does not look at. */
-export const fixedNode: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs'> = {
+export const fixedNode: Pick<NodeConfig, 'cgroupDriver' | 'nodeIPs' | 'userNamespaceIDs'> = {
   cgroupDriver: 'cgroupfs',
   nodeIPs: () => ['192.0.2.1'],
+  userNamespaceIDs: { first: 65_536, end: 2 ** 32, length: 65_536 },
 };
 
 /** Node `edge1` with everything it writes in `folder`, and without cgroups or a resolver file. */

@@ -300,7 +300,7 @@ export const kubeletConfigurationFields = {
     swapBehavior: { kind: 'string', does: '`LimitedSwap`: Burstable pods may swap, on cgroup v2; `NoSwap`: none' },
   },
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: { kind: '*duration', does: 'longest wait before a restart' } },
-  UserNamespaces: { idsPerPod: { kind: '*int64', without: 'a pod with hostUsers false has 65536 ids' } },
+  UserNamespaces: { idsPerPod: { kind: '*int64', does: 'ids of a pod with hostUsers false; 65536 if empty' } },
   LoggingConfiguration: {
     format: { kind: 'string', default: 'text', does: '`text` or `json`' },
     flushFrequency: { kind: 'durationOrNanoseconds', default: 5 * second, without: 'every line is written at once' },

@@ -98,7 +98,11 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     nodeClasses: configObjects,
     podRemover: earlier.podRemover,
     podCgroups: containerManager.podResize,
-    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces }),
+    userNamespaces: new UserNamespaces({
+      podDirs,
+      ids: node.userNamespaceIDs,
+      isSupported: () => runtimeState.supportsUserNamespaces,
+    }),
     node,
     supportsRecursiveReadOnly,
     ignoresCDIDevices: () => runtimeState.ignoresCDIDevices,

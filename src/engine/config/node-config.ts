@@ -10,6 +10,7 @@ import type { RuntimeSettings } from '../kuberuntime/request/runtime-settings.ts
 import type { ContainerLogSettings } from '../logs/container-log-manager.ts';
 import type { ShutdownSettings } from '../lifecycle/node-shutdown-groups.ts';
 import type { SysctlAllowlist } from '../lifecycle/sysctl-allowlist.ts';
+import type { UserNamespaceIDs } from '../userns/user-namespaces.ts';
 
 /** The engine's settings from flags and from the machine. Fixed while it runs, except `nodeIPs`. */
 export interface NodeConfig extends CgroupSettings, RuntimeSettings {
@@ -48,4 +49,5 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   allowedSysctls: SysctlAllowlist;
   appArmorEnabled: boolean;
   containerNode: ContainerNode;
+  userNamespaceIDs: UserNamespaceIDs;
 }

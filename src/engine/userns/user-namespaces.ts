@@ -12,11 +12,16 @@ type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['secur
 /** A pod's user namespace in a CRI request. */
 export type UserNamespace = NonNullable<NonNullable<SecurityContext['namespaceOptions']>['usernsOptions']>;
 
-/** How many ids a pod gets. Every range begins at a multiple of this. kubelet: userns/userns_manager.go userNsLength */
-const userNamespaceLength = 65_536;
-/** The node's own ids are never allocated. */
-const firstHostID = userNamespaceLength;
-const endOfHostIDs = 2 ** 32;
+/** The ids of the node that pods may get. All three are multiples of `userNamespaceLength`. */
+export interface UserNamespaceIDs {
+  first: number;
+  end: number;
+  /** How many a pod gets. kubelet: userNamespaces.idsPerPod */
+  length: number;
+}
+
+/** How many ids a pod gets by default. Every range begins at a multiple of this. */
+export const userNamespaceLength = 65_536;
 const fileName = 'userns';
 /** Far more than two ranges need. */
 const maxFileBytes = 16 * 1024;
@@ -24,23 +29,27 @@ const maxFileBytes = 16 * 1024;
 /** The user namespace of a pod that uses the ids of the node. */
 export const nodeUserNamespace: UserNamespace = { mode: 'NODE', uids: [], gids: [] };
 
-/** Returns the user namespace of a pod whose ids begin at `hostID` on the node. */
-export function podUserNamespace(hostID = firstHostID): UserNamespace {
-  const mapping = [{ hostId: hostID, containerId: 0, length: userNamespaceLength }];
+/** Returns the user namespace of a pod whose ids begin at `hostId` on the node. */
+export function podUserNamespace({ hostId, length }: IDRange): UserNamespace {
+  const mapping = [{ hostId, containerId: 0, length }];
   return { mode: 'POD', uids: mapping, gids: mapping };
+}
+
+interface IDRange {
+  hostId: number;
+  length: number;
 }
 
 interface Deps {
   podDirs: PodDirs;
+  ids: UserNamespaceIDs;
   /** True if the runtime reports support for its default handler. */
   isSupported: () => boolean;
 }
 
 /** Content of a pod's file, in the kubelet's format. */
-interface StoredMapping {
-  hostId: number;
+interface StoredMapping extends IDRange {
   containerId: number;
-  length: number;
 }
 
 /**
@@ -64,50 +73,57 @@ export class UserNamespaces {
     if (!this.deps.isSupported()) {
       throw new UserError('spec.hostUsers: the container runtime does not support user namespaces');
     }
-    const hostID = await this.allocations(async () => (await this.stored(uid)) ?? (await this.allocate(uid)));
-    return podUserNamespace(hostID);
+    return podUserNamespace(await this.allocations(async () => (await this.stored(uid)) ?? (await this.allocate(uid))));
   }
 
-  private async allocate(uid: string): Promise<number> {
-    const { podDirs } = this.deps;
+  private async allocate(uid: string): Promise<IDRange> {
+    const { podDirs, ids } = this.deps;
     const others = await Promise.all((await podDirs.podUIDs()).map((other) => this.stored(other)));
-    const hostID = firstFreeRange(new Set(others.filter((other) => other !== undefined)));
-    if (hostID === undefined) throw new UserError('spec.hostUsers: every range of ids is in use by a pod');
-    const mappings: StoredMapping[] = [{ hostId: hostID, containerId: 0, length: userNamespaceLength }];
+    const range = firstFreeRange(
+      ids,
+      others.filter((other) => other !== undefined),
+    );
+    if (range === undefined) throw new UserError('spec.hostUsers: every range of ids is in use by a pod');
+    const mappings: StoredMapping[] = [{ ...range, containerId: 0 }];
     const content = JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
     await writeFileAtomic(join(podDirs.podDir(uid), fileName), content);
-    return hostID;
+    return range;
   }
 
-  /** Reads the first host id of a pod. Resolves with undefined if the pod has no range. */
-  private async stored(uid: string): Promise<number | undefined> {
+  /** Reads the range of a pod, of an earlier `idsPerPod` if that changed. Resolves with undefined if it has none. */
+  private async stored(uid: string): Promise<IDRange | undefined> {
     const path = join(this.deps.podDirs.podDir(uid), fileName);
     const bytes = await ifPresent(readRegularFile(path, maxFileBytes), 'ENOTDIR');
-    return bytes && hostIDOf(bytes.toString('utf8'), path);
+    return bytes && rangeOf(bytes.toString('utf8'), path);
   }
 }
 
 /** Returns the lowest free range. Returns undefined if none is free. */
-function firstFreeRange(taken: ReadonlySet<number>): number | undefined {
-  for (let hostID = firstHostID; hostID < endOfHostIDs; hostID += userNamespaceLength) {
-    if (!taken.has(hostID)) return hostID;
+function firstFreeRange({ first, end, length }: UserNamespaceIDs, taken: readonly IDRange[]): IDRange | undefined {
+  for (let hostId = first; hostId < end; hostId += length) {
+    if (!taken.some((other) => other.hostId < hostId + length && hostId < other.hostId + other.length)) {
+      return { hostId, length };
+    }
   }
   return undefined;
 }
 
 /** Throws a `UserError` if the file is broken, because a misread range could be allocated twice. */
-function hostIDOf(text: string, path: string): number {
-  const hostID = readHostID(text);
-  if (hostID !== undefined && hostID >= firstHostID && hostID % userNamespaceLength === 0) return hostID;
+function rangeOf(text: string, path: string): IDRange {
+  const { hostId, length } = readMapping(text) ?? {};
+  if (isRangeBound(hostId) && isRangeBound(length)) return { hostId, length };
   throw new UserError(`${path} does not say which ids the pod has`, { hint: 'Remove the pod, then the file.' });
 }
 
-function readHostID(text: string): number | undefined {
+function isRangeBound(value: unknown): value is number {
+  return typeof value === 'number' && value >= userNamespaceLength && value % userNamespaceLength === 0;
+}
+
+function readMapping(text: string): { hostId?: unknown; length?: unknown } | undefined {
   try {
-    // Any JSON will do, because the result is used only if it is a number.
+    // Any JSON will do, because the result is used only if it holds numbers.
     const { uidMappings } = JSON.parse(text) as { uidMappings?: Partial<StoredMapping>[] };
-    const hostID: unknown = uidMappings?.[0]?.hostId;
-    return typeof hostID === 'number' ? hostID : undefined;
+    return uidMappings?.[0];
   } catch {
     // It is not JSON, or has a different form.
     return undefined;

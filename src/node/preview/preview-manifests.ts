@@ -16,6 +16,7 @@ import { readHostNetwork } from '../detect-node-ips.ts';
 import { computeNodeIPs } from '../node-addresses.ts';
 import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../options/node-options.ts';
+import { findUserNamespaceIDs } from '../user-namespace-ids.ts';
 import { type PodPreview, previewPod } from './preview-pod.ts';
 
 /** The CRI requests for the pods of manifests on this node, as plain JSON. Contains no value of a Secret. */
@@ -26,7 +27,11 @@ export async function previewManifests(
 ): Promise<object[]> {
   const machine = await readMachine(existing(options.rootDir));
   const { ips } = computeNodeIPs(options.nodeIPs, readHostNetwork(), []);
-  const node = nodeConfig(options, machine, { cgroupDriver: await cgroupDriver(options, connect), nodeIPs: () => ips });
+  const node = nodeConfig(options, machine, {
+    cgroupDriver: await cgroupDriver(options, connect),
+    nodeIPs: () => ips,
+    userNamespaceIDs: await findUserNamespaceIDs(options),
+  });
   const objects = new ConfigObjects();
   objects.replace('manifests', configObjects.map(withoutSecrets));
   const previews = await Promise.all(

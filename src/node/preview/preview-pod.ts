@@ -48,7 +48,7 @@ const sandboxConfigAbove = '<config of RunPodSandbox>';
 /** Computes all requests up to the start of the containers, as the engine does. Creates and writes nothing. */
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
   const sandbox = await orRefused(() =>
-    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod) }),
+    podSandboxConfig(pod, 0, deps.node, undefined, { userNamespace: userNamespaceOf(pod, deps.node) }),
   );
   const { metadata, spec } = pod;
   const containers = initAndRegularContainers(spec);
@@ -141,14 +141,14 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     envs,
     mounts,
     node: node.containerNode,
-    security: { userNamespace: userNamespaceOf(pod) },
+    security: { userNamespace: userNamespaceOf(pod, node) },
   });
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
 }
 
 /** A pod with ids of its own is assumed to get the first range. */
-function userNamespaceOf({ spec }: Pod): UserNamespace {
-  return spec.hostUsers === false ? podUserNamespace() : nodeUserNamespace;
+function userNamespaceOf({ spec }: Pod, { userNamespaceIDs: { first, length } }: NodeConfig): UserNamespace {
+  return spec.hostUsers === false ? podUserNamespace({ hostId: first, length }) : nodeUserNamespace;
 }
 
 /** Init containers write the files later, so each key stands for its value. */

@@ -20,7 +20,7 @@ import type { NodeConfig } from '../../../src/engine/config/node-config.ts';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { noProbeResults, type ProbeResults } from '../../../src/engine/container/probe-results.ts';
 import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
-import { makeNodeConfig } from '../../builders/node-config.ts';
+import { fixedNode, makeNodeConfig } from '../../builders/node-config.ts';
 import { noServiceNames } from '../../builders/service-names.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -72,7 +72,7 @@ function makeManager(): KuberuntimeManager {
       }),
     }),
     podDirs,
-    userNamespaces: new UserNamespaces({ podDirs, isSupported: () => false }),
+    userNamespaces: new UserNamespaces({ podDirs, ids: fixedNode.userNamespaceIDs, isSupported: () => false }),
     serviceNames: noServiceNames(podDirs),
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),

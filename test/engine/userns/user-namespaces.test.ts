@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { UserNamespaces } from '../../../src/engine/userns/user-namespaces.ts';
+import { fixedNode } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -14,7 +15,8 @@ beforeEach(async () => {
   supported = true;
 });
 
-const restarted = (): UserNamespaces => new UserNamespaces({ podDirs, isSupported: () => supported });
+const restarted = (ids = fixedNode.userNamespaceIDs): UserNamespaces =>
+  new UserNamespaces({ podDirs, ids, isSupported: () => supported });
 
 /** Where the ids of a pod of this UID begin on the host. */
 async function hostIDOf(userNamespaces: UserNamespaces, uid: string): Promise<number | undefined> {
@@ -62,12 +64,21 @@ describe('ids', () => {
   });
 });
 
+test('idsPerPod counts for new pods, whose ranges overlap none of before', async () => {
+  expect(await hostIDOf(restarted(), 'a')).toBe(65_536);
+  const twice = restarted({ first: 131_072, end: 3 * 131_072, length: 131_072 });
+  expect(await hostIDOf(twice, 'b')).toBe(131_072);
+  expect(await hostIDOf(restarted(), 'c')).toBe(262_144);
+  expect(await hostIDOf(twice, 'a')).toBe(65_536);
+  await expect(hostIDOf(twice, 'd')).rejects.toThrow('every range of ids is in use by a pod');
+});
+
 test('a runtime without user namespaces has none for a pod', async () => {
   supported = false;
   await expect(hostIDOf(restarted(), 'a')).rejects.toThrow('does not support user namespaces');
 });
 
-test.each(['', '{}', '{"uidMappings":[{"hostId":"65536"}]}', '{"uidMappings":[{"hostId":70000}]}'])(
+test.each(['', '{}', '{"uidMappings":[{"hostId":"65536"}]}', '{"uidMappings":[{"hostId":70000,"length":65536}]}'])(
   'a file of %j is refused, as the range that it meant may be in use',
   async (content) => {
     await mkdir(podDirs.podDir('a'), { recursive: true });
