@@ -11,7 +11,7 @@ import type { PullFlags } from './images/pull-images.ts';
 export function register(program: Command, deps: CommandDeps): void {
   const images = program
     .command('images')
-    .description('List, pull, load, bundle, tag and remove images')
+    .description('List, pull, load, bundle, tag, repair and remove images')
     .addHelpText('after', examples);
   addTransferCommands(images, deps);
   addRuntimeOptions(images.command('list').alias('ls'))
@@ -51,6 +51,7 @@ function addTransferCommands(images: Command, deps: CommandDeps): void {
     });
   addRuntimeOptions(images.command('repair [images...]'))
     .description('Check images for damage, and repair them')
+    .addHelpText('after', repairHelp)
     .action(async (names: string[], flags: ImageFlags) => {
       await (await import('./images/repair-images.ts')).repairImages(names, flags, deps);
     });
@@ -77,6 +78,15 @@ function positive(text: string): number {
   if (count > 0) return count;
   throw new InvalidArgumentError('Write a whole number of at least 1.');
 }
+
+const repairHelp = `
+Reads all images of the managed containerd and removes damaged content. Loads the images that are then missing from the
+archives in ROOT_DIR/images; pull or load others again. Restores the unpacked files of the named images, or of all, in
+place: pods keep running.
+
+Examples:
+  kubelet-ts images repair
+  kubelet-ts images repair localhost/app:1`;
 
 const examples = `
 Examples:

@@ -49,7 +49,7 @@ const commands: Record<string, CommandEntry> = {
   unhold: { summary: 'Unpin pods, so that they follow their manifests again', load: operation('unhold') },
   rollback: { summary: 'Run an earlier revision of a pod', load: operation('rollback') },
   history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
-  images: { summary: 'List, pull, load, bundle, tag and remove images', load: () => import('./images.ts') },
+  images: { summary: 'List, pull, load, bundle, tag, repair and remove images', load: () => import('./images.ts') },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
   'repair-store': {
     summary: 'Replace a damaged store of the managed containerd',

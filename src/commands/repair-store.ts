@@ -20,8 +20,8 @@ export function register(program: Command, deps: CommandDeps): void {
 
 const help = `
 Stops all pods, sets the store aside, starts containerd with a new one, and loads the archives in ROOT_DIR/images.
-A running kubelet-ts then starts the pods again, and pulls the images that it does not have. What it knows of pods is
-not in the store: revisions, stops, volumes, and which pods have completed.
+A running kubelet-ts then starts the pods again, and pulls missing images. The store holds neither volumes nor records
+of pods, so revisions, stopped pods and completed jobs stay as they are.
 
 Examples:
   kubelet-ts repair-store

@@ -135,7 +135,7 @@ export const kubeletConfigurationFields = {
     runtimeRequestTimeout: { kind: 'duration', default: 2 * minute, does: 'how long a call to the runtime may take' },
     hairpinMode: { kind: 'string', default: 'promiscuous-bridge', without: 'the network belongs to the runtime' },
     maxPods: { kind: 'int32', default: 110, does: 'pods that run at a time; others wait' },
-    podCIDR: { kind: 'string', does: 'subnet of our bridge network; sent to the runtime at start' },
+    podCIDR: { kind: 'string', does: 'subnets of pods on the managed containerd, one per family; sent to the runtime' },
     podPidsLimit: { kind: '*int64', default: -1, does: 'processes a pod may have; -1: no limit' },
     resolvConf: { kind: '*string', default: '/etc/resolv.conf', does: 'resolver file pods inherit; empty for none' },
     runOnce: { kind: 'bool', without: '`kubelet-ts run-once` does this' },

@@ -3,7 +3,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
 const apiServer = 'there is no API server';
 const remains = 'what a pod leaves is removed with it';
-const removed = 'the kubelet does not use it any more either';
+const removed = 'the kubelet no longer uses it either';
 const cni = 'network plugins are set up at the container runtime';
 const dockershim = 'Docker is used over CRI, through cri-dockerd';
 const statistics = 'statistics are read on demand';
