@@ -118,7 +118,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   }
 }
 
-/** Warnings that only concern this machine. None if no agent with a managed containerd ran here that we can see. */
+/** Warnings about this machine only. Empty unless we can see that an agent with a managed containerd ran here. */
 async function problemsOfMachine(update: SourceUpdate, options: NodeOptions): Promise<ManifestProblem[]> {
   const { rootDir, resolvConf, containerRuntimeEndpoint } = options;
   const isNode = containerRuntimeEndpoint === '' && (await hasManagedContainerd(rootDir).catch(() => false));

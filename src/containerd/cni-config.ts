@@ -183,14 +183,14 @@ function subnetWarnings(subnet: string, { podCIDR }: CNIOptions, routes: readonl
   ];
 }
 
-/** In words for the log and for `doctor`. */
+/** A sentence for the log and for `doctor`. */
 export function describeCollision(subnet: string, bridge: string, route: Route): string {
   return `The route ${formatSubnet(route)} of ${route.device} overlaps the pods' subnet ${subnet} (bridge ${bridge}), so one of them is cut off`;
 }
 
 /**
- * A subnet of IPv6 as soon as the machine reaches others by it, because forwarding has a price: see
- * `acceptAdvertisements`. It stays then.
+ * An IPv6 subnet, only once the machine reaches others by IPv6, because forwarding has a price: see
+ * `acceptAdvertisements`. From then on it is kept.
  */
 async function ipv6Subnet(options: CNIOptions, { network, isUsed }: Current, uplink: Uplink): Promise<string[]> {
   const current = network?.subnets.filter((subnet) => subnet.includes(':')) ?? [];

@@ -37,7 +37,7 @@ export function parseRoutes(procNetRoute: string): Route[] {
     );
 }
 
-/** Returns a route of another interface that takes packets for a bridge's subnet, or answers to them, elsewhere. */
+/** Returns a route that sends packets for a bridge's subnet, or their replies, to another interface. */
 export function collidingRoute(subnet: Subnet, bridge: string, routes: readonly Route[]): Route | undefined {
   return routes.find((route) => route.device !== bridge && route.prefixLength >= wide && overlap(route, subnet));
 }

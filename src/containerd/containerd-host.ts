@@ -26,7 +26,7 @@ export interface ContainerdHost {
   record(process: ProcessIdentity): Promise<void>;
   /** Calls back once when the server on our socket closes the connection. Returns a function that cancels the watch. */
   watchConnection(onLost: () => void): () => void;
-  /** Returns the last lines of its log since the most recent `launch`, five unless told. */
+  /** Returns the last lines of its log since the most recent `launch`, by default five. */
   lastLines(count?: number): Promise<readonly string[]>;
   /** Runs `work` unless a containerd is running. None is started meanwhile, by any process. Returns whether it ran. */
   whileNoneRuns(work: () => Promise<void>): Promise<boolean>;

@@ -66,7 +66,7 @@ const adoptTimeoutMs = 20_000;
 const terminateTimeoutMs = 10_000;
 /** Milliseconds. Polled, because nothing reports the exit of a process that is not our child. */
 const exitPollMs = 10;
-/** Enough for the trace of a crash, which begins with the line that tells why. */
+/** Enough for the trace of a crash, which begins with the reason. */
 const maxProblemLines = 500;
 
 /** Finds or starts a containerd and keeps it running until it is released or stopped. `start` may be called once. */

@@ -202,7 +202,7 @@ export class ManagedContainerd {
       return started;
     } catch (error) {
       if (!(error instanceof DamagedStoreError)) throw error;
-      // What runs goes on. Only new pods need the image, and report the error.
+      // Running pods continue. Only new pods need the image, and they report the error.
       if (started.adopted && (await this.hasShims()))
         return { ...started, warnings: [`${error.message}. ${error.hint ?? ''}`] };
       if (!(await this.isUnused())) throw error;

@@ -39,7 +39,7 @@ export class PodNetwork {
   private readonly sandboxes = new NetworkedSandboxes();
   private warnings: readonly string[] = [];
   private readonly reported = new Set<string>();
-  /** Sandboxes that are being made, whose subnet must not change. */
+  /** Sandboxes that are being created, whose subnet must not change. */
   private starting = 0;
 
   constructor(private readonly deps: PodNetworkDeps) {
@@ -82,7 +82,7 @@ export class PodNetwork {
     return setup;
   }
 
-  /** Makes configuration and rules those for the pods that run. Returns warnings, also if that fails. */
+  /** Updates configuration and rules for the running pods. Returns warnings, also if that fails. */
   async start(isAdopted: boolean): Promise<readonly string[]> {
     try {
       // A launched containerd has its configuration already.
@@ -97,8 +97,8 @@ export class PodNetwork {
   }
 
   /**
-   * Checks configuration and rules once a minute until the signal is aborted. Calls back when rules had to be made
-   * again, because somebody had removed them.
+   * Checks configuration and rules once a minute until the signal is aborted. Calls back when rules had been
+   * removed and were restored.
    */
   async keep(onRestored: () => void, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -136,7 +136,7 @@ export class PodNetwork {
     });
   }
 
-  /** Wraps a runtime: the host ports of a sandbox lead to it from when it is made until it is stopped. */
+  /** Wraps a runtime, so that the host ports of a sandbox work from its creation until it is stopped. */
   withHostPorts(runtime: RuntimeService): RuntimeService {
     return {
       ...runtime,
@@ -162,7 +162,7 @@ export class PodNetwork {
     };
   }
 
-  /** Drops the rules of sandboxes that no longer run. A failure is made good by the check. */
+  /** Drops the rules of sandboxes that no longer run. If that fails, the next check drops them. */
   async dropRules(): Promise<void> {
     await this.rules.update().catch((error: unknown) => {
       this.deps.logger.warn({ err: errorMessage(error) }, 'Removing the rules for host ports failed');

@@ -17,7 +17,7 @@ interface Descriptor {
   readonly mediaType?: string;
   readonly platform?: { readonly architecture: string; readonly os: string };
 }
-/** What is read of a manifest, an index and a configuration of an image. */
+/** The fields that are read from the manifest, index and configuration of an image. */
 interface ImageDocument {
   readonly manifests?: readonly Descriptor[];
   readonly config?: Descriptor;
@@ -108,7 +108,7 @@ async function unpackedFolder(store: ImageStore, chain: string, signal: AbortSig
   try {
     const mount = await runCtr(store, [...snapshots, 'view', '--target', '/', viewName, chain], { signal });
     const folder = parseTopFolder(mount);
-    if (folder === undefined) throw new UserError(`containerd does not tell where it unpacked ${chain}: ${mount}`);
+    if (folder === undefined) throw new UserError(`containerd does not report where it unpacked ${chain}: ${mount}`);
     return folder;
   } finally {
     await drop();
@@ -150,7 +150,7 @@ async function isSame(folder: string, path: string, entry: Entry, signal: AbortS
     if (stats?.isDirectory() !== true) return true;
   }
   const stats = await lstat(join(folder, path)).catch(() => undefined);
-  // What is no regular file any more was replaced by a later entry of the layer.
+  // A later entry of the layer replaced what is no longer a regular file.
   if (stats?.isFile() !== true) return true;
   if (stats.size !== entry.header.size) return false;
   return (await sha256Of(join(folder, path), signal)) === (await sha256OfEntry(entry));

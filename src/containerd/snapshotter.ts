@@ -30,9 +30,9 @@ export async function chooseSnapshotter(folder: string): Promise<Snapshotter> {
   }
 }
 
-/** What a user learns of `native`. */
+/** The warning about the snapshotter `native`. */
 export const nativeWarning = (folder: string): string =>
-  `overlayfs does not work in ${folder}: each image and each container is a whole copy, which takes time and space. ` +
+  `overlayfs does not work in ${folder}: each image and each container is a full copy, which takes time and space. ` +
   'Use a root-dir on a disk with ext4, xfs or btrfs.';
 
 /** Returns the snapshotter in a configuration of containerd that we generated. */

@@ -2,10 +2,10 @@ import { UserError } from '../errors.ts';
 import { defaultRootDir } from '../files/root-dir.ts';
 import { shellWord } from '../text/shell-word.ts';
 
-/** Why a containerd does not start or work, if its log or an error of its client tells. */
+/** Why a containerd does not start or work, according to its log or an error of its client. */
 export interface StartProblem {
   readonly kind: 'damaged store' | 'inotify' | 'read-only disk' | 'full disk';
-  /** The line that tells it. */
+  /** The line that says so. */
   readonly line: string;
 }
 
@@ -20,7 +20,7 @@ const databasePackage = 'go.etcd.io/bbolt';
 const crash =
   /^(panic|fatal error: (fault|stack overflow|unexpected signal)|unexpected fault address|SIGBUS|\[signal SIG)\b/;
 
-/** Returns what the log of a containerd since its launch, or the message of its client, tells about its machine. */
+/** Finds the problem in the log of a containerd since its launch, or in the error message of its client. */
 export function findStartProblem(lines: readonly string[]): StartProblem | undefined {
   const panic = lines.findIndex((line) => crash.test(line));
   const crashLine = lines[panic];
@@ -36,7 +36,7 @@ export function findStartProblem(lines: readonly string[]): StartProblem | undef
 /** True if an error of an import can come from a damaged store, though also from a damaged archive. */
 export const mayBeDamage = (message: string): boolean => damage.test(message);
 
-/** The first that fits counts: a full or read-only disk also makes plugins fail. */
+/** The first match counts: a full or read-only disk also makes plugins fail. */
 const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   { kind: 'read-only disk', pattern: /read-only file system/ },
   { kind: 'full disk', pattern: /no space left on device/ },
@@ -47,7 +47,7 @@ const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   },
 ];
 
-/** Tells what to do about a problem. */
+/** Returns what to do about a problem. */
 export function remedyFor({ kind }: StartProblem, rootDir: string): string {
   switch (kind) {
     case 'damaged store':
@@ -61,6 +61,6 @@ export function remedyFor({ kind }: StartProblem, rootDir: string): string {
   }
 }
 
-/** The command that cures a damaged store. */
+/** The command that replaces a damaged store. */
 export const repairCommand = (rootDir: string): string =>
   `kubelet-ts repair-store${rootDir === defaultRootDir ? '' : ` --root-dir ${shellWord(rootDir)}`}`;

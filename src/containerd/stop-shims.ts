@@ -26,13 +26,13 @@ interface StopShimsDeps {
   readonly clock: Clock;
 }
 
-/** Milliseconds between two looks at processes that are not our children, whose exit nothing reports. */
+/** Milliseconds between checks of processes that are not our children, because nothing reports their exit. */
 const exitPollMs = 50;
 
 /**
  * Stops the containers of pods without their containerd, which may not start, or may not be able to write. Needs no
  * store and no writable disk, because the kernel knows the processes. Resolves to the UIDs of the pods that it knew and
- * stopped. Rejects if a shim does not end.
+ * stopped. Rejects if a shim does not exit.
  */
 export async function stopShims(pods: PodsToStop, deps: StopShimsDeps): Promise<string[]> {
   const shims = await findShims(deps.paths.socket);
@@ -49,7 +49,7 @@ async function stopShim(
   const uid = podUIDIn(await cgroupsOf(children[0] ?? shim.process), [...gracePeriodsMs.keys()]);
   const graceMs = uid === undefined ? othersGracePeriodMs : gracePeriodsMs.get(uid);
   if (graceMs === undefined) return undefined;
-  // The process that holds the namespaces of the pod ends last. Without its file, it stops with the others.
+  // The process that holds the namespaces of the pod exits last. Without its file, it stops with the others.
   const sandbox = Number(await readFile(join(paths.state, bundles, shim.id, 'init.pid'), 'utf8').catch(() => ''));
   const containers = children.filter(({ pid }) => pid !== sandbox);
   for (const process of containers) await signalProcess(process, 'SIGTERM');

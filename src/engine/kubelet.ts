@@ -305,7 +305,7 @@ export class Kubelet
   private async keepNetwork(stopped: AbortSignal): Promise<void> {
     const { deps, parts } = this;
     await deps.keepNetwork?.(() => {
-      const message = 'Something removed iptables rules of the pod network; they were made again';
+      const message = 'Something removed iptables rules of the pod network; they are restored';
       parts.events.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.networkRulesRestored, message });
     }, stopped);
   }

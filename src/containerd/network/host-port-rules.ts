@@ -1,7 +1,7 @@
 import type { NetworkedSandbox, PortMapping } from './networked-sandbox.ts';
 import { type Family, familyOf, type Rule } from './rules.ts';
 
-/** Returns the rules that lead the host ports of pods to them. Of two pods with the same one, the first gets it. */
+/** Returns the rules that forward host ports to pods. If two pods have the same one, the first gets it. */
 export function hostPortRules(sandboxes: readonly NetworkedSandbox[]): Rule[] {
   return sandboxes.flatMap((sandbox) =>
     sandbox.ips.flatMap((ip) =>

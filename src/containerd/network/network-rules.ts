@@ -9,7 +9,7 @@ import { generateRestore, isCut, parseSaved } from './restore-text.ts';
 import type { BridgeNetwork, Rule } from './rules.ts';
 
 export interface NetworkRulesDeps {
-  /** The bridge of the running pods. Undefined if they have none of ours. */
+  /** The bridge of the running pods. Undefined if they use another network. */
   readonly network: () => Promise<BridgeNetwork | undefined>;
   readonly sandboxes: () => Promise<readonly NetworkedSandbox[]>;
   /** Finds iptables and ip6tables. Empty if the machine has neither. */
@@ -21,10 +21,10 @@ export interface NetworkRulesDeps {
 
 /**
  * The rules in the kernel for the pods on our bridge: forwarding, masquerade and host ports. They follow from the
- * running sandboxes, so any process can make them anew at any time, and they stay while no agent runs.
+ * running sandboxes, so any process can rebuild them at any time, and they stay while no agent runs.
  */
 export class NetworkRules {
-  /** Makes the rules those of the sandboxes that run now. Resolves to true if somebody had removed some of them. */
+  /** Updates the rules to the sandboxes that run now. Resolves to true if some had been removed. */
   readonly update: () => Promise<boolean>;
   private applied: readonly Rule[] = [];
 

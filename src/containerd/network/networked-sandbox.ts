@@ -25,7 +25,7 @@ export interface NetworkedSandbox {
 export class NetworkedSandboxes {
   private known = new Map<string, NetworkedSandbox>();
 
-  /** True if a sandbox that `list` has returned last has host ports. */
+  /** True if a sandbox that the last `list` returned has host ports. */
   hasHostPorts(id: string): boolean {
     return (this.known.get(id)?.portMappings.length ?? 0) > 0;
   }

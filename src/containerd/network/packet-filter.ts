@@ -14,7 +14,7 @@ export interface PacketFilter {
 const timeoutMs = 15_000;
 /** Seconds that iptables waits for its lock. */
 const lockSeconds = '10';
-/** Kubernetes and Docker may have ten thousands of rules. */
+/** Kubernetes and Docker may have tens of thousands of rules. */
 const maxBuffer = 64 * 1024 * 1024;
 
 /** `program` is the path of iptables or ip6tables. */

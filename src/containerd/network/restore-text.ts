@@ -20,9 +20,9 @@ export function parseSaved(text: string): SavedTables {
 }
 
 /**
- * Returns the input of `iptables-restore --noflush` that makes our chains those of `rules`, all of one family. It
- * replaces the chains of a table in one transaction, and leaves other chains as they are. Returns undefined if all is
- * as it should be. `owner` is the first part of the names of our chains.
+ * Returns the input of `iptables-restore --noflush` that updates our chains to `rules`, all of one family. It
+ * replaces the chains of a table in one transaction, and leaves other chains as they are. Returns undefined if
+ * nothing differs. `owner` is the first part of the names of our chains.
  */
 export function generateRestore(saved: SavedTables, owner: string, rules: readonly Rule[]): string | undefined {
   const tables = [...new Set(Object.values(chains).map(({ table }) => table))];

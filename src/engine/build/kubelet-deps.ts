@@ -49,8 +49,8 @@ export interface KubeletDeps {
    */
   followNodeIPs?: (onChange: (before: readonly string[]) => void, signal: AbortSignal) => Promise<void>;
   /**
-   * Maintains the network of pods until the signal is aborted. Calls back when its rules had to be made again.
-   * Undefined if it is not ours.
+   * Maintains the network of pods until the signal is aborted. Calls back when its rules had been removed and were
+   * restored. Undefined if it is not ours.
    */
   keepNetwork?: ((onRestored: () => void, signal: AbortSignal) => Promise<void>) | undefined;
   cgroups: CgroupManager;

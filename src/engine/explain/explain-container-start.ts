@@ -111,7 +111,7 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     field: 'workingDir',
   },
   {
-    // A runtime that does not know the field sees a mount of no host path.
+    // A runtime that does not know the field sees a mount without a host path.
     pattern: /failed to mkdir "": mkdir : no such file/,
     cause: () => 'the container runtime cannot mount an image volume',
     ways: () => ['Update the runtime: containerd 2.1 and CRI-O 1.31 mount image volumes.'],

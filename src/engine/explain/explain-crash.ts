@@ -211,7 +211,7 @@ const outputTexts: readonly KnownText<[Subject, Part]>[] = [
     pattern:
       /network is unreachable|no route to host|connection timed out|i\/o timeout|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT/i,
     cause: () => 'cannot reach another machine',
-    ways: () => ['Look for what keeps packets from pods: kubelet-ts doctor', 'Or look whether that machine runs.'],
+    ways: () => ['Find what blocks the packets: kubelet-ts doctor', 'Or check that the other machine runs.'],
   },
   {
     pattern: /connection refused|ECONNREFUSED/i,

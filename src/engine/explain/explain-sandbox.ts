@@ -160,7 +160,9 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
   {
     pattern: /no (?:more )?(?:IP )?addresses available|no IP addresses available in range/i,
     cause: () => 'the pod network has no address left',
-    ways: () => ['Use a larger subnet in /etc/cni/net.d, or remove stale files below /var/lib/cni/networks.'],
+    ways: () => [
+      'Use a larger subnet (--pod-cidr, or your file in /etc/cni/net.d), or remove stale files below /var/lib/cni/networks.',
+    ],
   },
   {
     pattern: /(?:sandbox|pause)[- ]?image(?: "([^"]+)")?|pull.*pause/i,

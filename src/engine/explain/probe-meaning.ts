@@ -74,7 +74,7 @@ const probeTexts: readonly KnownText<[Probed]>[] = [
   {
     pattern: /no route to host|network is unreachable/,
     cause: () => 'this machine cannot reach the pod network',
-    ways: () => ['Look for what keeps packets from pods: kubelet-ts doctor'],
+    ways: () => ['Find what blocks the packets: kubelet-ts doctor'],
   },
   {
     pattern: /executable file not found|no such file or directory/,

@@ -32,7 +32,7 @@ export async function findPortListeners(pod: Pod, procFolder = '/proc'): Promise
   return taken.map(({ field, port, inode }) => ({ field, port, program: programs.get(inode) }));
 }
 
-/** In words for an event and for `validate`. */
+/** A sentence for an event and for `validate`. */
 export function describeListener({ port, program = 'another program' }: Listener): string {
   return `${program} of this node listens on host port ${port}: the pod gets its packets while it runs`;
 }

@@ -64,7 +64,7 @@ export function leadsNowhere({ servers }: Pick<DNSConfig, 'servers'>): boolean {
   return !servers.some(isReachable);
 }
 
-/** Returns the sentence for servers that lead nowhere. */
+/** Returns the message about servers that pods cannot reach. */
 export function unreachableText(resolvConf: string, servers: readonly string[]): string {
   const listed = servers.length === 0 ? '' : `: ${servers.join(', ')}`;
   return `${resolvConf} names no server that pods with their own network can reach${listed}`;

@@ -16,7 +16,7 @@ const retryPeriodMs = 500;
 const maxSilenceMs = 30_000;
 /** A check that takes longer than this is reported. The kubelet reports it after its deadline of two minutes. */
 const slowAnswerMs = 10_000;
-/** Milliseconds between two looks at the disk, because the kernel lists all mounts for it. */
+/** Milliseconds between checks of the disk. Each one makes the kernel list all mounts. */
 const diskPeriodMs = 60_000;
 
 interface Deps {

@@ -79,7 +79,7 @@ export const reasons = {
   unhealthy: 'Unhealthy',
   // Not in the kubelet, which only updates its Node object.
   nodeAddressChanged: 'NodeAddressChanged',
-  // Not in the kubelet, whose runtime leads the packets of a program to the pod without a word.
+  // Not in the kubelet, whose runtime silently sends a program's packets to the pod.
   hostPortInUse: 'HostPortInUse',
   // Not in the kubelet, which has no rules for pods.
   networkRulesRestored: 'NetworkRulesRestored',

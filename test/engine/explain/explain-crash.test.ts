@@ -128,7 +128,7 @@ test.each([
   const { cause, ways } = explainPod({ pod, worker, node });
   expect([cause, ways[0]]).toEqual([
     'cannot reach another machine (exit code 1)',
-    'Look for what keeps packets from pods: kubelet-ts doctor',
+    'Find what blocks the packets: kubelet-ts doctor',
   ]);
 });
 

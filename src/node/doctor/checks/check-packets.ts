@@ -1,7 +1,7 @@
 import type { Facts, LinkFacts, NetworkFacts, PacketFacts } from './facts.ts';
 import { ok, onFact, type Verdict, warning } from './finding.ts';
 
-/** Why packets of pods do not arrive. Of the network of another program, only forwarding is known. */
+/** Why packets of pods do not arrive. For the network of another program, only forwarding is checked. */
 export function checkPackets({ network }: Facts): Verdict[] {
   return onFact(network, (facts) => {
     const { bridges } = facts.packets;
@@ -13,11 +13,13 @@ export function checkPackets({ network }: Facts): Verdict[] {
       ...judgeChains(facts.packets),
       ...judgeSenders(facts.packets),
     ];
-    return found.length > 0 ? found : [ok(`nothing keeps packets from ${bridges.map(({ name }) => name).join(', ')}`)];
+    return found.length > 0
+      ? found
+      : [ok(`nothing blocks packets of pods on ${bridges.map(({ name }) => name).join(', ')}`)];
   });
 }
 
-/** The CNI plugin sets it when it makes the bridge, and not again. */
+/** The CNI plugin sets it only when it creates the bridge. */
 function judgeForwarding({ ipForward }: NetworkFacts): Verdict[] {
   if (ipForward !== '0') return [];
   const evidence = 'net.ipv4.ip_forward is 0: pods reach no other machine, and no machine reaches their host ports';

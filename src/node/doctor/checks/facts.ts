@@ -15,7 +15,7 @@ export interface Facts {
   cgroups: Fact<CgroupFacts>;
   runtime: Fact<RuntimeFacts>;
   network: Fact<NetworkFacts>;
-  /** How a route of this machine meets the subnet of our bridge. Absent if none does. */
+  /** How a route of this machine overlaps the subnet of our bridge. Absent if none does. */
   collision: Fact<{ sentence?: string }>;
   disks: Fact<DiskFacts>[];
   memory: Fact<MemoryFacts>;
