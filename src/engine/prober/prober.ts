@@ -35,7 +35,8 @@ export async function probeContainer(
     return 'failure';
   } catch (error) {
     target.signal.throwIfAborted();
-    recorder.warning(reasons.unhealthy, `${probeTitles[type]} probe errored: ${errorMessage(error)}`, name);
+    const message = `${probeTitles[type]} probe errored and resulted in unknown state: ${errorMessage(error)}`;
+    recorder.warning(reasons.unhealthy, message, name);
     return 'error';
   }
 }

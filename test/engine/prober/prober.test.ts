@@ -37,6 +37,6 @@ test('a probe whose answer breaks off is made three times, and then is an event 
   expect({ requests, outcome, events }).toEqual({
     requests: 3,
     outcome: 'error',
-    events: [['Unhealthy', 'Liveness probe errored: unexpected EOF', 'app']],
+    events: [['Unhealthy', 'Liveness probe errored and resulted in unknown state: unexpected EOF', 'app']],
   });
 });
