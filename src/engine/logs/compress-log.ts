@@ -7,7 +7,7 @@ import { openRegularFile } from '../../files/regular-file.ts';
 import { compressedName, temporaryName } from './rotated-names.ts';
 
 const writeNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-const mode = 0o644;
+const modeWhileWriting = 0o600;
 /**
  * Size in bytes. Each piece goes to another thread and back, which for small pieces costs as much as compressing them.
  */
@@ -15,14 +15,14 @@ const blockBytes = 256 * 1024;
 const chunkSize = 64 * 1024;
 
 /**
- * Replaces a rotated log with its compressed form, `<name>.gz`, which survives a power cut. If that fails, for example
- * on a full disk, leaves no partial file. Rejects if the log is still being written. kubelet:
+ * Replaces a rotated log with its compressed form, `<name>.gz`, which has the same mode and survives a power cut. If
+ * that fails, for example on a full disk, leaves no partial file. Rejects if the log is still being written. kubelet:
  * logs/container_log_manager.go compressLog
  */
 export async function compressLog(folder: OpenFolder, name: string, signal: AbortSignal): Promise<void> {
   const source = await openRegularFile(folder.at(name));
   try {
-    const target = await open(folder.at(temporaryName(name)), writeNew, mode);
+    const target = await open(folder.at(temporaryName(name)), writeNew, modeWhileWriting);
     try {
       await compress(source, target, signal);
       await rename(folder.at(temporaryName(name)), folder.at(compressedName(name)));
@@ -54,8 +54,8 @@ async function compress(source: FileHandle, target: FileHandle, signal: AbortSig
     }
   };
   await pipeline(blocks, gzip, (chunks) => writeFile(target, chunks), { signal });
-  if ((await source.stat()).size !== bytes) throw new Error('the log is still written');
-  // The umask limits the mode of a new file, but not chmod.
-  await target.chmod(mode);
+  const { size, mode } = await source.stat();
+  if (size !== bytes) throw new Error('the log is still written');
+  await target.chmod(mode & 0o777);
   await target.sync();
 }

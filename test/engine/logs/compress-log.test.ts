@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
@@ -26,3 +26,16 @@ test('a large log is compressed whole, with few bytes in memory', async () => {
   expect(gunzipSync(await readFile(join(path, '0.log.20261126-000000.gz'))).equals(content)).toBe(true);
   expect(most).toBeLessThan(content.length / 10);
 });
+
+test.each([0o600, 0o640, 0o644])(
+  'nobody can read a compressed log who could not read it before: mode %i',
+  async (mode) => {
+    const path = await temporaryFolder();
+    const folder = await OpenFolder.open(path);
+    onTestFinished(() => folder.close());
+    await writeFile(join(path, '0.log.20261126-000000'), 'line');
+    await chmod(join(path, '0.log.20261126-000000'), mode);
+    await compressLog(folder, '0.log.20261126-000000', new AbortController().signal);
+    expect((await stat(join(path, '0.log.20261126-000000.gz'))).mode & 0o777).toBe(mode);
+  },
+);
