@@ -1,4 +1,6 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
@@ -233,14 +235,19 @@ test('a resource is ignored until a plugin offers it, and the next start of a co
   expect(givenDevices(world)).toEqual([[], ['d0']]);
 });
 
-test('a start removes the sockets of plugins, which register again then, and keeps the folders beside them', async () => {
+test('a start removes the sockets of plugins, which register again then, and keeps everything else', async () => {
   const world = await World.make();
   const folder = join(world.rootDir, 'device-plugins');
   await mkdir(join(folder, 'of-a-plugin'), { recursive: true });
-  await writeFile(join(folder, 'dev.sock'), '');
+  await writeFile(join(folder, 'notes'), '');
+  const plugin = createServer().listen(join(folder, 'first.sock'));
+  await once(plugin, 'listening');
+  // The server removes only the name that it listened on.
+  await rename(join(folder, 'first.sock'), join(folder, 'dev.sock'));
+  plugin.close();
   await boot(world, {});
   const left = (await readdir(folder)).filter((name) => !name.startsWith('kubelet_internal_checkpoint'));
-  expect(left).toEqual(['of-a-plugin']);
+  expect(left).toEqual(['notes', 'of-a-plugin']);
 });
 
 test('the check of devices fails until their registration socket is served, and a stopped agent is well', async () => {

@@ -255,10 +255,9 @@ export interface DeviceOnNode {
   node: number | undefined;
 }
 
-/** Removes the sockets of plugins, which then register again. Keeps folders. */
+/** Removes the sockets of plugins, which then register again. Keeps everything else. */
 async function removeSockets(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory() || entry.name.startsWith(checkpointName)) continue;
-    await rm(join(folder, entry.name), { force: true });
+    if (entry.isSocket()) await rm(join(folder, entry.name), { force: true });
   }
 }
