@@ -4,7 +4,16 @@ import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
 import { searchFolders } from './find-containerd.ts';
-import { collidingRoute, computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Route } from './cni-subnet.ts';
+import {
+  collidingRoute,
+  computeFreeSubnet,
+  formatSubnet,
+  overlap,
+  parseRoutes,
+  parseSubnet,
+  type Route,
+  type Subnet,
+} from './cni-subnet.ts';
 import type { PodCIDR } from './pod-cidr.ts';
 import { bridgeNetworkOf, SubnetClaims } from './subnet-claims.ts';
 import { isIn } from './network/networked-sandbox.ts';
@@ -144,7 +153,8 @@ async function writeBridgeConfig(
   const claims = new SubnetClaims(claimsDir);
   const routes = options.hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
   return withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
-    const subnet = keptSubnet(options, current, routes) ?? freeSubnet(routes, await claims.ofOthers(file));
+    const others = (await claims.ofOthers(file)).map(parseSubnet);
+    const subnet = keptSubnet(options, current, { routes, others }) ?? freeSubnet([...routes, ...others]);
     if (subnet === undefined) return undefined;
     const chained = plugins.includes(firewallPlugin) && (await hasFirewalld(options)) ? [firewallPlugin] : [];
     const subnets = [subnet, ...(await ipv6Subnet(options, current, uplink))];
@@ -154,32 +164,43 @@ async function writeBridgeConfig(
     if (!(current.isUsed && current.isEarlier) && text !== (await readFile(file, 'utf8').catch(() => '')))
       await writeFileAtomic(file, text, 0o644);
     await claims.add(file);
-    return { subnet, warnings: subnetWarnings(subnet, options, routes) };
+    return { subnet, warnings: subnetWarnings(subnet, options, { routes, isUsed: current.isUsed }) };
   });
 }
 
-/** Pods that run keep their subnet. Otherwise the user's choice counts, or the earlier one that no route overlaps. */
+/**
+ * Pods that run keep their subnet. Otherwise the user's choice counts, or the earlier one that no route overlaps. Two
+ * root-dirs on one bridge would replace each other's rules.
+ */
 function keptSubnet(
   { podCIDR }: CNIOptions,
   { network, isUsed }: Current,
-  routes: readonly Route[],
+  { routes, others }: { routes: readonly Route[]; others: readonly Subnet[] },
 ): string | undefined {
   const [subnet] = network?.subnets ?? [];
   if (isUsed) return subnet;
-  if (podCIDR?.ipv4 !== undefined) return podCIDR.ipv4;
-  if (subnet === undefined || network === undefined) return undefined;
+  const isTaken = (text: string): boolean => others.some((other) => overlap(other, parseSubnet(text)));
+  if (podCIDR?.ipv4 !== undefined && !isTaken(podCIDR.ipv4)) return podCIDR.ipv4;
+  if (subnet === undefined || network === undefined || isTaken(subnet)) return undefined;
   return collidingRoute(parseSubnet(subnet), network.bridge, routes) === undefined ? subnet : undefined;
 }
 
-function subnetWarnings(subnet: string, { podCIDR }: CNIOptions, routes: readonly Route[]): string[] {
+function subnetWarnings(
+  subnet: string,
+  { podCIDR }: CNIOptions,
+  { routes, isUsed }: { routes: readonly Route[]; isUsed: boolean },
+): string[] {
   const bridge = bridgeName(subnet);
   const route = collidingRoute(parseSubnet(subnet), bridge, routes);
-  const isOther = podCIDR?.ipv4 !== undefined && podCIDR.ipv4 !== subnet;
+  const chosen = podCIDR?.ipv4 ?? subnet;
+  const why = isUsed
+    ? `waits, because pods use ${subnet}; to switch, ${howToSwitch}.`
+    : `is not used, because another root-dir of this machine uses it: pods get ${subnet}.`;
   return [
     ...(route === undefined
       ? []
       : [`${describeCollision(subnet, bridge, route)}; to get another subnet, ${howToSwitch}.`]),
-    ...(isOther ? [`--pod-cidr ${podCIDR.ipv4} waits, because pods use ${subnet}; to switch, ${howToSwitch}.`] : []),
+    ...(chosen === subnet ? [] : [`--pod-cidr ${chosen} ${why}`]),
   ];
 }
 
@@ -329,8 +350,8 @@ async function machineConfigIn(dir: string): Promise<string | undefined> {
   return first === undefined ? undefined : join(dir, first);
 }
 
-function freeSubnet(routes: readonly Route[], claimed: readonly string[]): string | undefined {
-  const subnet = computeFreeSubnet([...routes, ...claimed.map(parseSubnet)]);
+function freeSubnet(taken: readonly Subnet[]): string | undefined {
+  const subnet = computeFreeSubnet(taken);
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 

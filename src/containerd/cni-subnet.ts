@@ -68,7 +68,8 @@ function subnet(first: number, second: number, third: number): Subnet {
   return { address: ((first << 24) | (second << 16) | (third << 8)) >>> 0, prefixLength: 24 };
 }
 
-function overlap(a: Subnet, b: Subnet): boolean {
+/** True if two networks have an address in common. */
+export function overlap(a: Subnet, b: Subnet): boolean {
   const prefixLength = Math.min(a.prefixLength, b.prefixLength);
   if (prefixLength === 0) return true;
   const shift = 32 - prefixLength;

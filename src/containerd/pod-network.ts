@@ -18,10 +18,12 @@ import {
 } from './cni-config.ts';
 import { findProgram, searchFolders } from './find-containerd.ts';
 import type { ManagedPaths } from './managed-paths.ts';
+import { isHostIP } from './network/host-port-rules.ts';
 import { type NetworkedSandbox, NetworkedSandboxes } from './network/networked-sandbox.ts';
 import { NetworkRules } from './network/network-rules.ts';
 import { type PacketFilter, packetFilter } from './network/packet-filter.ts';
-import { bridgeNetworkOf } from './subnet-claims.ts';
+import type { BridgeNetwork } from './network/rules.ts';
+import { bridgeNetworkOf, SubnetClaims } from './subnet-claims.ts';
 
 interface PodNetworkDeps {
   readonly paths: ManagedPaths;
@@ -75,7 +77,7 @@ export class PodNetwork {
     const isOurs = setup.confDir === paths.cniConfDir;
     const after = isOurs ? await bridgeNetworkOf(this.file) : undefined;
     if (before !== undefined && before.bridge !== after?.bridge) {
-      await this.rules.remove(before);
+      await this.removeRules(before);
       await removeBridge(before, { file: this.file, logger });
       if (!isOurs) await rm(this.file, { force: true });
     }
@@ -131,9 +133,15 @@ export class PodNetwork {
     const network = await bridgeNetworkOf(this.file);
     if (network === undefined) return;
     await removeBridge(network, { file: this.file, logger });
-    await this.rules.remove(network).catch((error: unknown) => {
+    await this.removeRules(network).catch((error: unknown) => {
       logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules for pods');
     });
+  }
+
+  /** The pods of another root-dir may be on the same bridge. */
+  private async removeRules(network: BridgeNetwork): Promise<void> {
+    const others = await new SubnetClaims(usualClaimsDir).ofOthers(this.file);
+    if (!others.some((other) => network.subnets.includes(other))) await this.rules.remove(network);
   }
 
   /** Wraps a runtime, so that the host ports of a sandbox work from its creation until it is stopped. */
@@ -141,11 +149,16 @@ export class PodNetwork {
     return {
       ...runtime,
       runPodSandbox: async (request, options) => {
+        const ports = hostPortsOf(request?.config);
+        for (const { hostIp = '', hostPort = 0 } of ports) {
+          if (!isHostIP(hostIp))
+            throw new Error(`hostIP ${JSON.stringify(hostIp)} of host port ${hostPort} is not an IP address`);
+        }
         this.starting++;
         const response = await runtime.runPodSandbox(request, options).finally(() => {
           this.starting--;
         });
-        if (!hasHostPorts(request?.config)) return response;
+        if (ports.length === 0) return response;
         try {
           await this.rules.update();
         } catch (cause) {
@@ -191,7 +204,7 @@ async function findFilters(): Promise<PacketFilter[]> {
   ];
 }
 
-function hasHostPorts(config: Partial<PodSandboxConfig> | undefined): boolean {
-  if (config?.linux?.securityContext?.namespaceOptions?.network === 'NODE') return false;
-  return config?.portMappings?.some(({ hostPort = 0 }) => hostPort > 0) ?? false;
+function hostPortsOf(config: Partial<PodSandboxConfig> | undefined): NonNullable<PodSandboxConfig['portMappings']> {
+  if (config?.linux?.securityContext?.namespaceOptions?.network === 'NODE') return [];
+  return (config?.portMappings ?? []).filter(({ hostPort = 0 }) => hostPort > 0);
 }

@@ -223,6 +223,24 @@ test('the subnet of a root-dir that is gone is free again', async () => {
   expect((await readdir(one.claimsDir ?? '')).filter((name) => name.endsWith('.claim'))).toHaveLength(1);
 });
 
+test('a root-dir that is a copy of another one gets a subnet of its own', async () => {
+  const one = await machine();
+  const copy = await beside(one);
+  await ensureCNIConfig(one);
+  await copyFile(one.file, join(copy.confDir, '10-kubelet-ts.conflist'));
+  expect((await ensureCNIConfig(copy)).subnet).toBe('10.222.1.0/24');
+});
+
+test('a --pod-cidr that another root-dir uses is not used, and a warning says so', async () => {
+  const one = { ...(await machine()), podCIDR: { ipv4: '10.50.0.0/24' } };
+  await ensureCNIConfig(one);
+  const { subnet, warnings } = await ensureCNIConfig({ ...(await beside(one)), podCIDR: { ipv4: '10.50.0.0/16' } });
+  expect([subnet, warnings]).toEqual([
+    '10.222.0.0/24',
+    ['--pod-cidr 10.50.0.0/16 is not used, because another root-dir of this machine uses it: pods get 10.222.0.0/24.'],
+  ]);
+});
+
 /** An `ip` that knows one bridge, with these interfaces on it, and notes its deletion. */
 async function fakeIP(bridge: string, ports: string): Promise<{ interfacesFile: string; ip: string; log: string }> {
   const folder = await temporaryFolder();
@@ -257,6 +275,7 @@ test('a bridge that an earlier release gave to two root-dirs goes with the last 
   const other = await beside(one);
   await ensureCNIConfig(one);
   await copyFile(one.file, join(other.confDir, '10-kubelet-ts.conflist'));
+  await writeFile(join(other.addressesDir ?? '', '10.222.0.7'), '');
   await ensureCNIConfig(other);
   const { log, ...machineIP } = await fakeIP('kts0ade00', '');
   const remove = ({ confDir }: CNIOptions): Promise<void> =>

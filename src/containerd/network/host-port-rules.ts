@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { NetworkedSandbox, PortMapping } from './networked-sandbox.ts';
 import { type Family, familyOf, type Rule } from './rules.ts';
 
@@ -15,8 +16,11 @@ export function hostPortRules(sandboxes: readonly NetworkedSandbox[]): Rule[] {
 const anyAddress = ['', '0.0.0.0', '::'];
 
 function isOf(family: Family, { hostIP, hostPort }: PortMapping): boolean {
-  return hostPort > 0 && (hostIP === '' || familyOf(hostIP) === family);
+  return hostPort > 0 && isHostIP(hostIP) && (hostIP === '' || familyOf(hostIP) === family);
 }
+
+/** False for other text. Nothing checks it in a manifest, and iptables would take it for a name or for more rules. */
+export const isHostIP = (text: string): boolean => text === '' || (isIP(text) !== 0 && !text.includes('%'));
 
 function portRules({ id, name }: NetworkedSandbox, ip: string, mapping: PortMapping): Rule[] {
   const { protocol, hostIP, hostPort, containerPort } = mapping;

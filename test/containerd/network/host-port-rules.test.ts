@@ -53,6 +53,9 @@ test.each<[string, Partial<PortMapping>, string[] | undefined, string[]]>([
     ],
   ],
   ['no host port', { hostPort: 0 }, undefined, []],
+  ['no name in place of an address', { hostIP: 'localhost' }, undefined, []],
+  ['no address with a zone, which iptables does not know', { hostIP: 'fe80::1%eth0' }, ['fd00::5'], []],
+  ['no text that would be more rules', { hostIP: '0.0.0.0/0 -j ACCEPT\n-A INPUT' }, undefined, []],
 ])('leads %s to a pod', (_, mapping, ips, expected) => {
   expect(rulesFor(mapping, ips)).toEqual(expected);
 });
