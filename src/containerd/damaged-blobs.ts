@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { hasCode, isOutOfResources } from '../errors.ts';
+import { ifPresent } from '../files/if-present.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { type ImageStore, runCtr } from './ctr.ts';
 
@@ -16,7 +18,9 @@ export const blobsFolder = (root: string): string => join(root, 'io.containerd.c
 export async function removeDamagedBlobs(store: ImageStore, root: string, signal: AbortSignal): Promise<string[]> {
   const removed: string[] = [];
   for (const name of await listFolder(blobsFolder(root))) {
-    if ((await sha256Of(join(blobsFolder(root), name), signal)) === name) continue;
+    const isWhole = sha256Of(join(blobsFolder(root), name), signal).then((sum) => sum === name);
+    // containerd may have just collected it.
+    if ((await ifPresent(isWhole)) !== false) continue;
     signal.throwIfAborted();
     const digest = `sha256:${name}`;
     await runCtr(store, ['content', 'rm', digest], { signal });
@@ -25,14 +29,15 @@ export async function removeDamagedBlobs(store: ImageStore, root: string, signal
   return removed;
 }
 
-/** Returns undefined if the disk cannot read the file. */
+/** Returns undefined if the disk cannot read the file. Rejects if it is missing, or if nothing can be read now. */
 export async function sha256Of(file: string, signal: AbortSignal): Promise<string | undefined> {
   const hash = createHash('sha256');
   try {
     await pipeline(createReadStream(file, { highWaterMark: 1 << 20 }), hash, { signal });
     return hash.digest('hex');
-  } catch {
+  } catch (error) {
     signal.throwIfAborted();
+    if (isOutOfResources(error) || hasCode(error, 'ENOENT')) throw error;
     return undefined;
   }
 }
