@@ -3,6 +3,7 @@ import { constants, createReadStream } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
+import pLimit from 'p-limit';
 import { extract, type Extract } from 'tar-stream';
 import { UserError } from '../errors.ts';
 import { readRegularFile } from '../files/regular-file.ts';
@@ -37,6 +38,9 @@ interface RestoreOptions {
 const maxDocumentBytes = 4 * 1024 * 1024;
 /** Name of the snapshot that shows where a layer is unpacked. It exists for a moment. */
 const viewName = 'kubelet-ts-restore';
+/** The start checks the pause image while it imports others. */
+const oneView = pLimit(1);
+const dropTimeoutMs = 10_000;
 
 /**
  * Compares the unpacked files of an image with its layers, and writes the content of those again that differ, such as
@@ -48,10 +52,10 @@ export async function restoreUnpackedImage(
   name: string,
   { root, signal, before = Infinity }: RestoreOptions,
 ): Promise<string[]> {
-  const { layers, diffIDs } = await readImage(store, root, name);
+  const { layers, diffIDs } = await readImage(store, { root, name, signal });
   const restored: string[] = [];
   for (const [index, layer] of layers.entries()) {
-    const folder = await unpackedFolder(store, chainID(diffIDs.slice(0, index + 1)), signal);
+    const folder = await oneView(() => unpackedFolder(store, chainID(diffIDs.slice(0, index + 1)), signal));
     if ((await lstat(folder)).birthtimeMs >= before) continue;
     const blob = join(blobsFolder(root), hexOf(layer.digest));
     const damaged = new Set<string>();
@@ -69,10 +73,9 @@ export async function restoreUnpackedImage(
 
 async function readImage(
   store: ImageStore,
-  root: string,
-  name: string,
+  { root, name, signal }: { root: string; name: string; signal: AbortSignal },
 ): Promise<{ layers: readonly Descriptor[]; diffIDs: readonly string[] }> {
-  const listed = await runCtr(store, ['images', 'ls', `name==${name}`]);
+  const listed = await runCtr(store, ['images', 'ls', `name==${name}`], { signal });
   const digest = /\bsha256:[\da-f]{64}\b/.exec(listed)?.[0];
   if (digest === undefined) throw new UserError(`There is no image ${name}`, { hint: 'kubelet-ts images list' });
   const read = async (of: string): Promise<ImageDocument> => {
@@ -102,9 +105,12 @@ export function chainID(diffIDs: readonly string[]): string {
 /** Returns the folder with the files of the topmost layer of a snapshot. */
 async function unpackedFolder(store: ImageStore, chain: string, signal: AbortSignal): Promise<string> {
   const snapshots = ['snapshots', ...(store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter])];
-  const drop = (): Promise<unknown> => runCtr(store, [...snapshots, 'rm', viewName]);
-  // A killed process may have left it.
-  await drop().catch(() => undefined);
+  // There may be none: a killed process may have left it, and another process may have dropped ours.
+  const drop = async (): Promise<void> => {
+    const bounded = { signal: AbortSignal.timeout(dropTimeoutMs) };
+    await runCtr(store, [...snapshots, 'rm', viewName], bounded).catch(() => undefined);
+  };
+  await drop();
   try {
     const mount = await runCtr(store, [...snapshots, 'view', '--target', '/', viewName, chain], { signal });
     const folder = parseTopFolder(mount);
