@@ -34,7 +34,9 @@ export class LinuxContainerdHost implements ContainerdHost {
   }
 
   /** Starts containerd in its own session with its output in a file, so that it outlives us. */
-  launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
+  async launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
+    // If this fails, the lines of an earlier containerd do not tell why.
+    this.logStart = await sizeOf(this.paths.logFile);
     return this.unlessOneRuns(async () => {
       await this.rmTraces();
       await rotateContainerdLog(this.paths.logFile);
