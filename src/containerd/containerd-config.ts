@@ -23,7 +23,7 @@ export interface ContainerdConfigOptions {
 }
 
 /**
- * Generates the configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does
+ * Generates the configuration of a managed containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does
  * not depend on the cgroup version, which containerd and runc detect themselves.
  */
 export function generateContainerdConfig(options: ContainerdConfigOptions): string {

@@ -18,7 +18,7 @@ export function reportSetAside(
   };
 }
 
-/** Says where the old store is and how large it is. */
+/** Returns where the old store is and how large it is. */
 export function describeSetAside({ path, bytes, isKept }: StoreSetAside): string {
   const size = `${Math.ceil(bytes / 1024 ** 2)} MiB`;
   return isKept

@@ -24,7 +24,7 @@ export interface PostFailure {
 export interface UnsentChanges {
   /** When the first change after the last post occurred. Undefined if nothing changed. */
   changedAtMonotonic: number | undefined;
-  /** True if events wait that an earlier post had no room for. */
+  /** True if an earlier post had no room for some events. */
   hasEvents: boolean;
 }
 

@@ -12,7 +12,7 @@ import { redirectStatuses } from './redirect-target.ts';
 /** A server that receives the node's status. Like that of a manifest URL, no other server gets our credentials. */
 export type StatusServer = Omit<ManifestServer, 'largeBodies'>;
 
-/** For the whole post, because a slow line needs long for the body. */
+/** For the whole post, because the body takes long on a slow line. */
 const totalMs = 60_000;
 
 /**

@@ -141,7 +141,7 @@ function connected({ protocol, hostname, port }: URL): Promise<Socket> {
 
 const untrusted = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
 
-/** What is wrong with a connection to the runtime, as Go says it. */
+/** The error of a connection to the runtime, in Go's words. */
 export function dialText({ hostname, port }: URL, error: unknown): string {
   if (hasCode(error, ...untrusted)) {
     return 'tls: failed to verify certificate: x509: certificate signed by unknown authority';

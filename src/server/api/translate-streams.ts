@@ -53,7 +53,7 @@ export async function translateStreams(
   client.close();
 }
 
-/** The client learns from an empty message that the streams are there. */
+/** An empty message tells the client that the streams are open. */
 const firstChannel = ({ stdout, stderr }: Streams): number =>
   stdout ? channels.stdout : stderr ? channels.stderr : channels.error;
 

@@ -10,7 +10,7 @@ export interface AgentPages {
   version: string;
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Paths to look at, as /statusz lists them. */
+  /** Useful paths, as /statusz lists them. */
   paths: readonly string[];
   /** The values of flags by name. */
   flags: Readonly<Record<string, string>>;
@@ -178,7 +178,7 @@ function isPretty({ headers }: IncomingMessage, query: URLSearchParams): boolean
 const jsonText = (value: object, isPretty: boolean): string =>
   isPretty ? JSON.stringify(value, undefined, 2) : `${JSON.stringify(value)}\n`;
 
-/** With a separator at random, so that nobody parses the page. */
+/** With a random separator, so that nobody parses the page. */
 function pageText({ kind, lines }: Page): string {
   const separators = [':', ': ', '=', ' '];
   const separator = separators[Math.floor(Math.random() * separators.length)] ?? ':';
@@ -224,7 +224,7 @@ function scalar(value: unknown): string {
   return typeof read === 'object' ? `'${text.replaceAll("'", "''")}'` : JSON.stringify(text);
 }
 
-/** What YAML 1.1 makes of a text without quotes: an object if it is no scalar. */
+/** What YAML 1.1 reads from a text without quotes: an object if it is not a scalar. */
 function readPlain(text: string): unknown {
   try {
     const { only } = parse(`only: ${text}`, { version: '1.1' }) as { only: unknown };

@@ -68,7 +68,7 @@ const cpuSeconds: Figure = ({ cpu }, labels) => one(labels, cpu?.usageCoreNanoSe
 const workingSet: Figure = ({ memory }, labels) => one(labels, memory?.workingSetBytes, memory?.time);
 const swapUsage: Figure = ({ swap }, labels) => one(labels, swap?.swapUsageBytes, swap?.time);
 
-/** What a container may use is what it uses and what is left. */
+/** A container may use what it uses now plus what is left. */
 const swapLimit: Figure = ({ swap }, labels) => {
   const { swapUsageBytes, swapAvailableBytes, time } = swap ?? {};
   const isKnown = swapUsageBytes !== undefined && swapAvailableBytes !== undefined;
