@@ -16,7 +16,10 @@ export class DamagedStoreError extends UserError {}
 const damage =
   /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|unexpected end of JSON input|missing parent|input\/output error|structure needs cleaning|bad message/i;
 const databasePackage = 'go.etcd.io/bbolt';
-/** Of the fatal errors of Go, those of a page with nonsense. For others, such as no memory, it lists all its threads. */
+/**
+ * The fatal errors of Go that a damaged page can cause. After others, such as running out of memory, Go lists all
+ * threads, and with them perhaps the database.
+ */
 const crash =
   /^(panic|fatal error: (fault|stack overflow|unexpected signal)|unexpected fault address|SIGBUS|\[signal SIG)\b/;
 

@@ -32,8 +32,8 @@ const renewBeforeMs = 30 * dayMs;
 
 /**
  * Reads the user's serving pair, or the generated one, which is created if it is missing, damaged or about to expire.
- * Logs a damaged one. Rejects with a `UserError` for an unusable pair of the user, and for a generated one that cannot be read. kubelet:
- * cmd/kubelet/app/server.go InitializeTLS
+ * Logs a damaged one. Rejects with a `UserError` for an unusable pair of the user, and for a generated one that cannot
+ * be read. kubelet: cmd/kubelet/app/server.go InitializeTLS
  */
 export async function servingPair(
   files: ServingFiles,
