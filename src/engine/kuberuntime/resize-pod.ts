@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Container, Pod, PodSpec } from '../../api/types.ts';
 import { findContainer } from '../../api/values/containers.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
-import { milliCPU } from '../../api/values/resource-amounts.ts';
+import { memoryBytes, milliCPU } from '../../api/values/resource-amounts.ts';
 import { toTotals } from '../../api/values/resource-totals.ts';
 import type { Clock } from '../../clock.ts';
 import { isUnimplemented } from '../../cri/errors.ts';
@@ -27,7 +27,7 @@ import {
 } from './request/linux-resources.ts';
 
 export interface ResizeDeps {
-  runtime: Pick<RuntimeService, 'updateContainerResources' | 'updatePodSandboxResources'>;
+  runtime: Pick<RuntimeService, 'listContainerStats' | 'updateContainerResources' | 'updatePodSandboxResources'>;
   podCgroups: PodCgroupResize;
   node: { containerNode: { resources: NodeResources } };
   exclusiveCPUs: ExclusiveCPUs;
@@ -67,8 +67,12 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
   const { pod, containersToResize, recorder, signal } = resize;
   const target = pod.metadata.name;
 
-  // Step 1: check that the pod uses no more memory than it may.
-  const prepared = await attempt(target, () => deps.podCgroups.prepare(pod));
+  // Step 1: check that the pod and its containers use no more memory than they may.
+  const prepared = await attempt(target, async () => {
+    await deps.podCgroups.prepare(pod);
+    await rejectMemoryInUse(deps, resize);
+  });
+  signal.throwIfAborted();
   if (prepared.error !== undefined) return failed(recorder, [prepared]);
 
   // Step 2: resize the pod's cgroup and its containers.
@@ -100,6 +104,27 @@ export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<Sy
   if (settled.error !== undefined) return failed(recorder, [...results, settled]);
   resize.onFinished();
   return results;
+}
+
+/** Rejects if a container uses more memory than its new limit, because the kernel could kill its processes. */
+async function rejectMemoryInUse(
+  { runtime, clock }: ResizeDeps,
+  { pod, sandboxID, outdated, containersToResize, signal }: PodResize,
+): Promise<void> {
+  const limitOf = (resources: Resources = {}): bigint => memoryBytes(toTotals(resources.limits));
+  const lowered = containersToResize.flatMap(({ containerID, name }) => {
+    const [before, limit] = [limitOf(outdated[containerID]), limitOf(findContainer(pod.spec, name)?.resources)];
+    return limit > 0n && (before === 0n || limit < before) ? [{ containerID, name, limit }] : [];
+  });
+  if (lowered.length === 0) return;
+  const request = { filter: { podSandboxId: sandboxID } };
+  const { stats } = await createCall(clock, signal, (options) => runtime.listContainerStats(request, options));
+  for (const { containerID, name, limit } of lowered) {
+    const { memory } = stats.find(({ attributes }) => attributes?.id === containerID) ?? {};
+    const usage = memory?.workingSetBytes?.value ?? 0n;
+    if (usage >= limit)
+      throw new Error(`container ${name} uses ${usage} bytes of memory, but its new limit is ${limit}`);
+  }
 }
 
 function resized({ recorder, onResized }: PodResize, id: string, name: string, changes: readonly string[]): void {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { codes } from '../../../src/cri/errors.ts';
+import { ListContainerStatsResponse } from '../../../src/cri/generated/cri.ts';
 import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
 import { type PodResize, resizePod } from '../../../src/engine/kuberuntime/resize-pod.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
@@ -21,7 +22,14 @@ async function resizeOf(
   pod: Pod,
   more: Pick<PodResize, 'outdated' | 'containersToResize'> & Partial<PodResize>,
   refused: Record<string, Error> = {},
+  usedBytes: Record<string, bigint> = {},
 ) {
+  const { stats } = ListContainerStatsResponse.fromPartial({
+    stats: Object.entries(usedBytes).map(([id, value]) => ({
+      attributes: { id },
+      memory: { workingSetBytes: { value } },
+    })),
+  });
   const done: string[] = [];
   const step = async (what: string): Promise<object> => {
     done.push(what);
@@ -35,6 +43,7 @@ async function resizeOf(
         updateContainerResources: ({ containerId = '', linux } = {}) => step(`update ${containerId} ${textOf(linux)}`),
         updatePodSandboxResources: ({ podSandboxId = '', resources } = {}) =>
           step(`sandbox ${podSandboxId} ${textOf(resources)}`),
+        listContainerStats: () => Promise.resolve({ stats }),
       },
       exclusiveCPUs: () => new Set(),
       podCgroups: {
@@ -66,7 +75,10 @@ async function resizeOf(
       ...more,
     },
   );
-  return { done, failures: results.flatMap(({ target, error }) => (error === undefined ? [] : target)) };
+  const failures = results.flatMap(({ target, error, message }) =>
+    error === undefined ? [] : `${target}: ${String(message)}`,
+  );
+  return { done, failures };
 }
 
 const memory = (limit: string) => ({ resources: { limits: { memory: limit } } });
@@ -106,18 +118,34 @@ test('a pod that shrinks is lowered after its containers', async () => {
 test('a container that is refused holds up the pod, and no other container', async () => {
   expect(await resize({ [updateA]: new RpcError('Update', 2, 'busy') })).toEqual({
     done: ['prepare', updateA, updateB, 'resized b-id'],
-    failures: ['a'],
+    failures: ['a: busy'],
   });
 });
 
 test('a pod that uses too much memory keeps its resources', async () => {
-  expect(await resize({ prepare: new Error('busy') })).toEqual({ done: ['prepare'], failures: ['web-node1'] });
+  expect(await resize({ prepare: new Error('busy') })).toEqual({ done: ['prepare'], failures: ['web-node1: busy'] });
+});
+
+test('a container that uses more memory than its new limit keeps its resources, also in a pod without a limit', async () => {
+  const containers = [makeContainer({ name: 'a', ...memory('1Mi') }), makeContainer({ name: 'b' })];
+  const change = (used: bigint) =>
+    resizeOf(
+      makePod({ spec: { containers } }),
+      { outdated: { 'a-id': { limits: { memory: '2Mi' } } }, containersToResize: toResize.slice(0, 1) },
+      {},
+      { 'a-id': used, 'b-id': 2n ** 30n },
+    );
+  expect(await change(2n ** 20n)).toEqual({
+    done: ['prepare'],
+    failures: ['web-node1: container a uses 1048576 bytes of memory, but its new limit is 1048576'],
+  });
+  expect((await change(2n ** 20n - 1n)).done.at(-1)).toBe('finished');
 });
 
 test('a pod that cannot be lowered yet is not finished', async () => {
   expect(await resize({ [lower]: new Error('busy') })).toEqual({
     done: ['prepare', updateA, updateB, lower],
-    failures: ['web-node1'],
+    failures: ['web-node1: busy'],
   });
 });
 
