@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { errorMessage, hasCode } from '../errors.ts';
+import { errorMessage, hasCode, isOutOfResources } from '../errors.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { setAside } from '../files/set-aside.ts';
 import type { Logger } from '../logger.ts';
@@ -45,6 +45,8 @@ async function readPidFile(pidFile: string, logger: Pick<Logger, 'warn'>): Promi
     if (typeof pid === 'number' && typeof startTicks === 'string') return { pid, startTicks };
     throw new Error('it names no process');
   } catch (error) {
+    // Says nothing about the file.
+    if (isOutOfResources(error)) throw error;
     // /proc is searched next.
     if (!hasCode(error, 'ENOENT', 'ENOTDIR')) await setAside(pidFile, errorMessage(error), logger);
     return undefined;

@@ -20,7 +20,8 @@ async function supervisorOf(
   const rootDir = await temporaryFolder();
   const paths = managedPaths(rootDir);
   await mkdir(paths.base);
-  for (const file of [paths.pidFile, paths.socket, `${paths.socket}.ttrpc`]) await writeFile(file, 'stale');
+  for (const file of [paths.socket, `${paths.socket}.ttrpc`]) await writeFile(file, 'stale');
+  await writeFile(paths.pidFile, JSON.stringify({ pid: 2 ** 30, startTicks: '1' }));
   await writeFile(paths.logFile, 'said before\n');
   const containerd = join(rootDir, 'containerd-program');
   if (script !== undefined) await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
