@@ -200,7 +200,7 @@ test('room that was made for a pod is not taken by a raise in place that waits',
   await world.until(() => ['low-edge1', 'other-edge1', 'web-edge1'].every((name) => engine.isReady(name)));
   const raised = wanting('web', '1200m', { priority: 1 });
   source.set(low, other, raised);
-  await world.until(() => engine.messages('ReplacementWaits').length > 0);
+  await world.until(() => engine.messages('ResizeDeferred').length > 0);
   source.set(low, other, raised, wanting('high', '1', { priority: 5 }));
   await world.until(() => engine.isReady('high-edge1'));
   await world.pass(30_000);
