@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa, ExecaError } from 'execa';
+import { hasCode } from '../errors.ts';
 
 /** `native` copies whole layers: slow, but works on any file system. */
 export type Snapshotter = 'overlayfs' | 'native';
@@ -22,11 +23,24 @@ export async function chooseSnapshotter(folder: string): Promise<Snapshotter> {
     await rmdir(join(merged, 'removed'));
     return 'overlayfs';
   } catch (error) {
-    // Without the program, nothing is known.
-    return error instanceof ExecaError && error.exitCode === undefined ? 'overlayfs' : 'native';
+    // Without the program or room for the trial, nothing is known.
+    const isUnknown = error instanceof ExecaError && error.exitCode === undefined;
+    return isUnknown || lacksRoom(error) || !(await hasRoom(trial)) ? 'overlayfs' : 'native';
   } finally {
-    await execa('umount', ['-l', merged], { reject: false });
+    await execa('umount', ['-l', merged], { reject: false, timeout: mountTimeoutMs });
     await rm(trial, { recursive: true, force: true });
+  }
+}
+
+const lacksRoom = (error: unknown): boolean => hasCode(error, 'ENOSPC', 'EDQUOT');
+
+/** False if the disk cannot hold as many folders more as the kernel makes for a mount. */
+async function hasRoom(trial: string): Promise<boolean> {
+  try {
+    for (const name of ['one', 'two', 'three', 'four']) await mkdir(join(trial, name));
+    return true;
+  } catch (error) {
+    return !lacksRoom(error);
   }
 }
 
