@@ -1,8 +1,8 @@
 import { podKey } from '../api/values/pod-names.ts';
-import { findShims } from '../containerd/containerd-shims.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
 import { openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
+import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { listAgents } from '../server/control/list-agents.ts';
 import { lastRuntime } from './last-runtime.ts';
 
@@ -14,15 +14,16 @@ const deadlineMs = 10_000;
  * because agents of other root-dirs may use it. Empty if it does not answer.
  */
 export async function podsOfOthers(rootDir: string): Promise<string[]> {
-  const { endpoint, socket } = managedPaths(rootDir);
+  const { endpoint } = managedPaths(rootDir);
   const channel = openChannel(endpoint);
   try {
     const filter = { state: { state: 'SANDBOX_READY' as const } };
     const { items } = await grpcRuntimeService(channel).listPodSandbox({ filter }, { deadlineMs });
-    // On a read-only disk, containerd cannot record that a sandbox ended.
-    const running = new Set((await findShims(socket)).map(({ id }) => id));
-    const live = items.filter(({ id }) => running.has(id));
-    return live.flatMap(({ metadata }) => (metadata === undefined ? [] : podKey(metadata))).sort();
+    // On a read-only disk, our stopped pods keep their folders, and containerd cannot record that their sandboxes ended.
+    const ours = new Set(await new PodDirs({ rootDir }).podUIDs());
+    return items
+      .flatMap(({ metadata }) => (metadata === undefined || ours.has(metadata.uid) ? [] : podKey(metadata)))
+      .sort();
   } catch {
     // Nothing runs in it, or what runs there cannot be reached.
     return [];

@@ -56,6 +56,7 @@ const argumentsOf: Record<string, string[][]> = {
     ['load', 'FOLDER'],
     ['load', 'FOLDER/pod.yaml'],
   ],
+  'repair-store': [[]],
   down: [['--all'], []],
   doctor: [[], ['-o', 'json']],
   'support-bundle': [['-o', 'FOLDER/bundle.tar.gz']],

@@ -100,7 +100,7 @@ test.each<[typed: string[], words: string[]]>([
   ],
   [
     ['images', ''],
-    ['load', 'pull', 'bundle', 'list', 'tag', 'rm', 'prune'],
+    ['load', 'repair', 'pull', 'bundle', 'list', 'tag', 'rm', 'prune'],
   ],
   [['images', 'load', ''], []],
   [['unknown', ''], []],

@@ -73,7 +73,7 @@ export function ownPod({
   return {
     ...(phase !== undefined && { phase }),
     ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message: message.replace(/\. It is tried again as soon as .*$/, '') }),
+    ...(message !== undefined && { message: message.replace(/\. The agent tries again as soon as .*$/, '') }),
     containers: Object.fromEntries(states) as NonNullable<RecordedPod['containers']>,
   };
 }
