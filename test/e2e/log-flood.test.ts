@@ -42,7 +42,9 @@ test('a log of 2 GB, written as fast as the runtime takes it, fits on a disk of 
   const { code, stdout: waited } = await agent.cli(['wait', 'flood', '--for=completed', '--timeout=4m']);
   expect([code, waited]).toEqual([0, 'pod/flood condition met\n']);
   const reasons = agent.logs.flatMap(({ reason }) => (typeof reason === 'string' ? [reason] : []));
-  expect(reasons.filter((reason) => !/^(NodeAllocatableEnforced|Pulled|Created|Started)$/.test(reason))).toEqual([]);
+  expect(
+    reasons.filter((reason) => !/^(CgroupV1|NodeAllocatableEnforced|Pulled|Created|Started)$/.test(reason)),
+  ).toEqual([]);
   expect((await agent.runningContainer('calm')).id).toBe(id);
 
   const { stdout: tail } = await agent.cli(['logs', 'flood', '--tail', '2']);

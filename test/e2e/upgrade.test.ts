@@ -73,10 +73,10 @@ describe('pods that an earlier release left running', () => {
     const { pods } = await agent.until((snapshot) =>
       snapshot.pods.every(({ pod: { status } }) => status?.phase !== undefined && status.phase !== 'Pending'),
     );
-    // A probe may take too long on a busy machine.
+    // A probe may take too long on a busy machine, and the machine may have cgroup v1.
     const warnings = agent.logs
       .slice(since)
-      .filter(({ level, reason }) => level >= warnLevel && reason !== 'Unhealthy');
+      .filter(({ level, reason }) => level >= warnLevel && reason !== 'Unhealthy' && reason !== 'CgroupV1');
     expect(warnings).toEqual([]);
     expect((await containers()).slice(0, before.length)).toEqual(before);
     return pods
