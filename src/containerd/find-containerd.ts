@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
-import { errorMessage, UserError } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import { type ContainerdVersion, isAtLeast, parseContainerdVersion } from './containerd-version.ts';
 
 /** The containerd of this machine and the programs it needs. All paths are absolute. */
@@ -86,9 +86,15 @@ export async function findProgram(name: string, folders: readonly string[]): Pro
 }
 
 async function versionOf(containerd: string): Promise<ContainerdVersion> {
-  const { stdout } = await execa(containerd, ['--version'], { timeout: 10_000 }).catch((cause: unknown) => {
-    throw new UserError(`${containerd} does not run: ${errorMessage(cause)}`, { cause });
+  const { stdout, stderr, failed, shortMessage } = await execa(containerd, ['--version'], {
+    timeout: 10_000,
+    reject: false,
   });
+  // A program in Go that gets no thread prints the reason and then a trace of many lines.
+  if (failed) {
+    const [reason = ''] = stderr.trim().split('\n');
+    throw new UserError(`${containerd} does not run: ${reason === '' ? String(shortMessage) : reason}`);
+  }
   const version = parseContainerdVersion(stdout);
   if (version === undefined)
     throw new UserError(`${containerd} --version printed ${JSON.stringify(stdout)}, which has no version`);

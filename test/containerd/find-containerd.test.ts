@@ -37,8 +37,16 @@ test('refuses a containerd without CRI v1', async () => {
 
 test('refuses a containerd that does not run', async () => {
   const folder = await programs(all);
-  await writeFile(join(folder, 'containerd'), '#!/bin/sh\nexit 3\n');
-  await expect(findContainerd({ path: folder })).rejects.toThrow(`${folder}/containerd does not run`);
+  const find = async (script: string): Promise<unknown> => {
+    await writeFile(join(folder, 'containerd'), `#!/bin/sh\n${script}\n`);
+    return findContainerd({ path: folder });
+  };
+  await expect(find('exit 3')).rejects.toMatchObject({
+    message: `${folder}/containerd does not run: Command failed with exit code 3: ${folder}/containerd --version`,
+  });
+  await expect(find('echo no thread >&2; echo goroutine 0 >&2; exit 2')).rejects.toMatchObject({
+    message: `${folder}/containerd does not run: no thread`,
+  });
 });
 
 test('tells how to install what is missing', async () => {
