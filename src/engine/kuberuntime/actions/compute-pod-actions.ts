@@ -72,8 +72,10 @@ function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus):
 function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
   const done = { createSandbox: false };
   const { restartPolicy, initContainers = [], containers } = pod.spec;
-  // Without any container the sandbox itself failed, which is retried under every policy.
-  if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
+  // If no container has run, the sandbox itself failed, which is retried under every policy. The kubelet lets such a pod
+  // wait forever if a container was created, for example before a power cut.
+  const hasRun = podStatus.containerStatuses.some(({ state }) => state !== 'created');
+  if (restartPolicy === 'Never' && attempt !== 0 && hasRun) return done;
 
   const containersToStart = containers.flatMap((container, index) =>
     hasEndedForGood(container, pod, findContainerStatus(podStatus, container.name)) ? [] : [index],

@@ -68,6 +68,16 @@ describe('the sandbox', () => {
     });
   });
 
+  test('that is gone is replaced even in a pod that runs once, if no container of it has run', () => {
+    const pod = makePod({ spec: { restartPolicy: 'Never' } });
+    const podStatus = makePodStatus(pod, {
+      sandboxStatuses: [makeSandbox({ state: 'notready' })],
+      ...statuses(makeContainerStatus(web, { state: 'created' })),
+    });
+    const replaced = { ...settled, killPod: true, createSandbox: true, attempt: 1, containersToStart: [0] };
+    expect(computePodActions(pod, podStatus, probes())).toEqual(replaced);
+  });
+
   test('of a finished pod is not created again', () => {
     const pod = makePod({ spec: { restartPolicy: 'OnFailure' } });
     const podStatus = makePodStatus(pod, {
