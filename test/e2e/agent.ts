@@ -434,6 +434,12 @@ export class Agent {
     }
   }
 
+  /** Stops everything in its tracks, so that nothing is written from now on. `powerOff` follows. */
+  async freeze(): Promise<void> {
+    const pids = (await processesOf(this.rootDir)).map(({ pid }) => pid);
+    for (const pid of [...pids, ...(await processesInCgroups(this.cgroupRoot))]) kill(pid, 'SIGSTOP');
+  }
+
   /** Kills what a failed test left behind, of an agent that cannot clean up. */
   static endEverything(agent: Agent): Promise<void> {
     return agent.#endEverything();

@@ -5,6 +5,7 @@ import { SeededRandom } from '../builders/seeded-random.ts';
 import { ChaosWorld } from '../chaos/chaos-world.ts';
 import { describeProgress } from '../chaos/describe-progress.ts';
 import { runOrphanRounds } from '../chaos/orphan-rounds.ts';
+import { runPowerCuts } from '../chaos/power-cuts.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { Agent } from './agent.ts';
 import { NetworkNamespace } from './network-namespace.ts';
@@ -16,6 +17,7 @@ const seed = Number(process.env['CHAOS_SEED'] ?? 1);
 const isLong = process.env['CHAOS_ROUNDS'] !== undefined;
 /** An orphan round takes three times as long as the others. */
 const orphanRounds = isLong ? rounds : 2;
+const powerCuts = isLong ? rounds : 3;
 /** A round takes some seconds; a node that does not settle is given up after one minute. */
 const timeoutMs = 120_000 + rounds * 60_000;
 
@@ -52,6 +54,17 @@ test(
       throw error;
     }
     await agent.cleanUp();
+  },
+  timeoutMs,
+);
+
+test(
+  'however the power is cut while pods start, stop and write, all run in the end, no job runs twice, and none in a loop',
+  async () => {
+    const report = (line: string): void => {
+      if (isLong) process.stderr.write(line);
+    };
+    expect(await runPowerCuts(new SeededRandom(seed), powerCuts, report)).toBe(powerCuts);
   },
   timeoutMs,
 );

@@ -17,10 +17,10 @@ export async function processesOf(folder: string): Promise<RunningProcess[]> {
   return (await Promise.all(pids.map(read))).filter(({ commandLine }) => commandLine.includes(folder));
 }
 
-/** Kills a process, unless it has already exited. */
-export function kill(pid: number): void {
+/** Sends a signal to a process, unless it has already exited. */
+export function kill(pid: number, signal: NodeJS.Signals = 'SIGKILL'): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch (error) {
     if (!hasCode(error, 'ESRCH')) throw error;
   }
