@@ -19,7 +19,7 @@ export async function podsOfOthers(rootDir: string): Promise<string[]> {
   try {
     const filter = { state: { state: 'SANDBOX_READY' as const } };
     const { items } = await grpcRuntimeService(channel).listPodSandbox({ filter }, { deadlineMs });
-    // On a read-only disk, our stopped pods keep their folders, and containerd cannot record that their sandboxes ended.
+    // On a read-only disk, our stopped pods keep their folders, and containerd cannot record that sandboxes ended.
     const ours = new Set(await new PodDirs({ rootDir }).podUIDs());
     return items
       .flatMap(({ metadata }) => (metadata === undefined || ours.has(metadata.uid) ? [] : podKey(metadata)))

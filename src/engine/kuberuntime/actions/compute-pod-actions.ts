@@ -72,7 +72,7 @@ function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus):
 function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
   const done = { createSandbox: false };
   const { restartPolicy, initContainers = [], containers } = pod.spec;
-  // If no container has run, the sandbox itself failed, which is retried under every policy. The kubelet lets such a pod
+  // If no container has run, the sandbox itself failed, which is retried under every policy. The kubelet lets the pod
   // wait forever if a container was created, for example before a power cut.
   const hasRun = podStatus.containerStatuses.some(({ state }) => state !== 'created');
   if (restartPolicy === 'Never' && attempt !== 0 && hasRun) return done;
