@@ -87,7 +87,7 @@ class Box {
     for (const [uid, runs] of completed)
       if ((await this.runsOf(uid)) !== runs) throw new Error(`round ${round}: the completed job ${uid} ran again`);
     for (const { pod } of settled.pods) {
-      const [{ restartCount = 0 } = {}] = pod.status?.containerStatuses ?? [];
+      const restartCount = pod.status?.containerStatuses?.[0]?.restartCount ?? 0;
       if (restartCount > this.cuts) throw new Error(`round ${round}: ${pod.metadata.name} restarts in a loop`);
     }
     return `power cut ${round}: ${completed.size} completed jobs, ${this.declared.size} pods, settled after ${seconds} s\n`;
