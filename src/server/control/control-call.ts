@@ -6,6 +6,7 @@ import { needsRoot } from '../../process/needs-root.ts';
 import { refuseForeignSocket } from '../../files/own-paths.ts';
 import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';
 import { Exchange, type Request } from './exchange.ts';
+import { findSocketHolder } from './socket-holder.ts';
 
 /** Time limits for an agent, in milliseconds. */
 export interface Timings {
@@ -321,7 +322,7 @@ export class AgentSilentError extends UserError {
     socketPath: string,
     { what = 'does not answer', isBusy = false }: { what?: string; isBusy?: boolean } = {},
   ): Promise<AgentSilentError> {
-    const agent = await readAgentProcess(socketPath);
+    const agent = (await readAgentProcess(socketPath)) ?? (await findSocketHolder(socketPath));
     if (agent === undefined) {
       return new AgentSilentError(
         `kubelet-ts ${what} on ${socketPath}`,
