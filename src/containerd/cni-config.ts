@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
-import { searchFolders } from './find-containerd.ts';
+import { findProgram, searchFolders } from './find-containerd.ts';
 import {
   collidingRoute,
   computeFreeSubnet,
@@ -20,6 +20,7 @@ import { isIn } from './network/networked-sandbox.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 import { readUplink, type Uplink } from './network/uplink.ts';
 import { systemClock } from '../clock.ts';
+import { hasCode } from '../errors.ts';
 import { withFileLock } from '../files/file-lock.ts';
 import type { Logger } from '../logger.ts';
 import { readRegularFile } from '../files/regular-file.ts';
@@ -157,8 +158,8 @@ async function writeBridgeConfig(
     const subnet = keptSubnet(options, current, { routes, others }) ?? freeSubnet([...routes, ...others]);
     if (subnet === undefined) return undefined;
     const chained = plugins.includes(firewallPlugin) && (await hasFirewalld(options)) ? [firewallPlugin] : [];
-    const subnets = [subnet, ...(await ipv6Subnet(options, current, uplink))];
-    if (subnets.length > 1) await acceptAdvertisements(uplink);
+    const ipv6 = await ipv6Subnet(options, current, uplink);
+    const subnets = [subnet, ...(ipv6.length > 0 && (await acceptAdvertisements(uplink)) ? ipv6 : [])];
     const mtu = options.mtu ?? uplink.mtu;
     const text = generateBridgeConfig({ subnets, chained, mtu });
     if (!(current.isUsed && current.isEarlier) && text !== (await readFile(file, 'utf8').catch(() => '')))
@@ -218,7 +219,7 @@ async function ipv6Subnet(options: CNIOptions, { network, isUsed }: Current, upl
   if (isUsed && current.length > 0) return current;
   if (options.podCIDR?.ipv6 !== undefined) return [options.podCIDR.ipv6];
   if (current.length > 0 || uplink.ipv6Devices.length === 0) return current;
-  if (!(await hasProgram('ip6tables', programFolders(options)))) return [];
+  if (!(await canTranslateIPv6(options))) return [];
   // RFC 4193: the prefix fd, then 40 random bits. The rest numbers the subnets of a site.
   const [first = '', ...rest] =
     randomBytes(5)
@@ -227,16 +228,31 @@ async function ipv6Subnet(options: CNIOptions, { network, isUsed }: Current, upl
   return [`fd${first}:${rest.join(':')}::/64`];
 }
 
+/** False without ip6tables, or if the kernel has no NAT of IPv6: no rule for a host port could be set. */
+async function canTranslateIPv6(options: CNIOptions): Promise<boolean> {
+  const ip6tables = await findProgram('ip6tables', programFolders(options));
+  if (ip6tables === undefined) return false;
+  const listing = await execa(ip6tables, ['-w', '10', '-t', 'nat', '-S'], { reject: false, timeout: 15_000 });
+  return !listing.failed;
+}
+
 /**
  * A node that forwards IPv6, as the plugin makes it do, ignores the advertisements of routers, and would lose its own
- * address and route. The value 2 accepts them nevertheless.
+ * address and route. The value 2 accepts them nevertheless. Resolves to false where it cannot be set, as in a container.
  */
-async function acceptAdvertisements({ ipv6Devices }: Uplink): Promise<void> {
+async function acceptAdvertisements({ ipv6Devices }: Uplink): Promise<boolean> {
   for (const device of ipv6Devices) {
     const file = `/proc/sys/net/ipv6/conf/${device}/accept_ra`;
     const value = await readFile(file, 'utf8').catch(() => '');
-    if (value.trim() === '1') await writeFile(file, '2');
+    if (value.trim() !== '1') continue;
+    try {
+      await writeFile(file, '2');
+    } catch (error) {
+      if (!hasCode(error, 'EROFS', 'EACCES', 'EPERM')) throw error;
+      return false;
+    }
   }
+  return true;
 }
 
 const hasFirewalld = ({ firewalldFile = '/run/firewalld.pid' }: CNIOptions): Promise<boolean> =>

@@ -97,6 +97,8 @@ export class ManagedContainerd {
   private readonly images: ManagedImages;
   private readonly supervisor: ContainerdSupervisor;
   private readonly orphanShims: OrphanShims;
+  /** True after a store was set aside, until the archives of the root-dir are in the new one. */
+  private hasNewStore = false;
 
   constructor(private readonly options: ManagedContainerdOptions) {
     this.clock = options.clock;
@@ -126,6 +128,7 @@ export class ManagedContainerd {
         onRestart: (process) => {
           void this.orphanShims.follow();
           this.network.warnAgain();
+          if (this.hasNewStore) void this.importAgain();
           options.onRestart?.(process);
         },
       },
@@ -244,7 +247,22 @@ export class ManagedContainerd {
 
   private async setAside(damage: DamagedStoreError): Promise<void> {
     const store = await setAsideStore(this.paths);
+    this.hasNewStore = true;
     this.options.onSetAside?.(store, damage);
+  }
+
+  /** Imports the archives of the root-dir into a store that is new since this start. Never rejects. */
+  private async importAgain(): Promise<void> {
+    const signal = this.supervisor.released;
+    try {
+      const { imported, failed } = await this.importImages(signal);
+      this.hasNewStore = false;
+      for (const { file, names } of imported) this.logger.info({ file, names }, 'Imported an image archive');
+      for (const { file, error } of failed)
+        this.logger.error({ file, err: error.message }, 'An image archive was not imported');
+    } catch (error) {
+      if (!signal.aborted) this.logger.error({ err: errorMessage(error) }, 'Importing the image archives failed');
+    }
   }
 
   /** Wraps a runtime. If a sandbox fails because the pause image is missing, loads the image again. */

@@ -4,7 +4,7 @@ import { shellWord } from '../text/shell-word.ts';
 
 /** Why a containerd does not start or work, according to its log or an error of its client. */
 export interface StartProblem {
-  readonly kind: 'damaged store' | 'inotify' | 'read-only disk' | 'full disk';
+  readonly kind: 'damaged store' | 'inotify' | 'read-only disk' | 'full disk' | 'disk error';
   /** The line that says so. */
   readonly line: string;
 }
@@ -14,7 +14,7 @@ export class DamagedStoreError extends UserError {}
 
 /** How the database of containerd (bbolt) and its content store report damage. */
 const damage =
-  /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|unexpected end of JSON input|missing parent|input\/output error|structure needs cleaning|bad message/i;
+  /invalid database|version mismatch|checksum error|file size too small|invalid freelist|unexpected EOF|unexpected end of JSON input|missing parent/i;
 const databasePackage = 'go.etcd.io/bbolt';
 /**
  * The fatal errors of Go that a damaged page can cause. After others, such as running out of memory, Go lists all
@@ -36,18 +36,25 @@ export function findStartProblem(lines: readonly string[]): StartProblem | undef
   return undefined;
 }
 
+/** Parts of the store, as the lines about them name them. */
+const place = '(failed to load plugin|snapshot|content|blob|rootfs)';
+
 /** True if an error of an import can come from a damaged store, though also from a damaged archive. */
 export const mayBeDamage = (message: string): boolean => damage.test(message);
 
-/** The first match counts: a full or read-only disk also makes plugins fail. */
+/**
+ * The first match counts: the state of a disk also makes plugins fail. What a disk cannot read now, it may read after
+ * a reset or an fsck.
+ */
 const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   { kind: 'read-only disk', pattern: /read-only file system/ },
   { kind: 'full disk', pattern: /no space left on device/ },
-  { kind: 'inotify', pattern: /fsnotify watcher: too many open files|inotify.*too many open files/ },
   {
-    kind: 'damaged store',
-    pattern: new RegExp(`(failed to load plugin|snapshot|content|blob|rootfs).*(${damage.source})`, 'i'),
+    kind: 'disk error',
+    pattern: new RegExp(`${place}.*(input/output error|structure needs cleaning|bad message)`, 'i'),
   },
+  { kind: 'inotify', pattern: /fsnotify watcher: too many open files|inotify.*too many open files/ },
+  { kind: 'damaged store', pattern: new RegExp(`${place}.*(${damage.source})`, 'i') },
 ];
 
 /** Returns what to do about a problem. */
@@ -59,6 +66,8 @@ export function remedyFor({ kind }: StartProblem, rootDir: string): string {
       return 'The limit of inotify instances is used up. Raise it: sysctl fs.inotify.max_user_instances=512';
     case 'read-only disk':
       return `The disk of ${rootDir} is read-only, often after an error: see dmesg, check it (fsck), and mount it writable.`;
+    case 'disk error':
+      return `The disk of ${rootDir} fails: see dmesg, and check it (fsck). If containerd fails after that: ${repairCommand(rootDir)}`;
     case 'full disk':
       return `Make room on the disk of ${rootDir}.`;
   }

@@ -13,14 +13,16 @@ const bridge = { bridge: 'kts0ade00', subnets: ['10.222.0.0/24'] };
 const lan: Route = { device: 'eth0', address: 0x0ade0000, prefixLength: 24 };
 
 async function machine(
-  options: { plugins?: readonly string[]; iptables?: boolean } = {},
+  options: { plugins?: readonly string[]; iptables?: boolean; hasNAT6?: boolean } = {},
 ): Promise<CNIOptions & { file: string }> {
-  const { plugins = allPlugins, iptables = true } = options;
+  const { plugins = allPlugins, iptables = true, hasNAT6 = true } = options;
   const folder = await temporaryFolder();
   const at = (name: string): string => join(folder, name);
   for (const name of ['empty', 'bin', 'machine.d', 'addresses']) await mkdir(at(name));
   for (const name of plugins) await writeFile(join(at('bin'), name), '');
-  if (iptables) for (const name of ['iptables', 'ip6tables']) await writeFile(join(at('bin'), name), '');
+  const script = `#!/bin/sh\nexit ${hasNAT6 ? 0 : 3}\n`;
+  if (iptables)
+    for (const name of ['iptables', 'ip6tables']) await writeFile(join(at('bin'), name), script, { mode: 0o755 });
   return {
     confDir: at('net.d'),
     file: join(at('net.d'), '10-kubelet-ts.conflist'),
@@ -189,6 +191,13 @@ test("pods have the uplink's MTU unless a flag chooses one, and IPv6 where the u
   await ensureCNIConfig({ ...options, mtu: 1280, uplink: { mtu: 1400, ipv6Devices: [] } });
   const later = await read();
   expect([later.mtu, later.ipam]).toEqual([1280, ipam]);
+});
+
+test('pods have no IPv6 on a kernel without NAT of IPv6', async () => {
+  const options = { ...(await machine({ hasNAT6: false })), uplink: { mtu: undefined, ipv6Devices: ['eth0'] } };
+  await ensureCNIConfig(options);
+  const { plugins } = JSON.parse(await readFile(options.file, 'utf8')) as { plugins: { ipam?: { ranges: unknown } }[] };
+  expect(plugins[0]?.ipam?.ranges).toEqual([[{ subnet: '10.222.0.0/24' }]]);
 });
 
 test('the configuration of an earlier release stays while pods are on it, so that its plugins clean up', async () => {

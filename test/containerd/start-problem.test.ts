@@ -50,6 +50,12 @@ test.each([
     kind: 'read-only disk',
     line: plugin('io.containerd.metadata.v1.bolt', 'open meta.db: read-only file system'),
   },
+  {
+    what: 'a disk that fails to read, which is no damage to repair by itself',
+    lines: [plugin('io.containerd.metadata.v1.bolt', 'read meta.db: input/output error')],
+    kind: 'disk error',
+    line: plugin('io.containerd.metadata.v1.bolt', 'read meta.db: input/output error'),
+  },
 ])('recognises $what', ({ lines, kind, line }) => {
   expect(findStartProblem(lines)).toEqual({ kind, line });
 });

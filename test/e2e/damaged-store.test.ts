@@ -51,6 +51,17 @@ test('after a power cut that damaged the store of containerd, all pods run again
   }
 });
 
+test('a store that is replaced while the agent runs has the images of the root-dir again', async () => {
+  const agent = await startAgent();
+  onTestFinished(() => agent.cleanUp());
+  await overwriteStart(database(agent));
+  process.kill(await agent.containerdPid(), 'SIGKILL');
+  await agent.waitForLog(({ reason }) => reason === 'ContainerdStoreReplaced');
+  await agent.write('web.yaml', web);
+  await agent.untilReady('web');
+  expect(await aside(agent)).toEqual(['root', 'root.damaged']);
+});
+
 test('with --keep-damaged-store, or while containers run, the start fails with the cure, which works', async () => {
   const agent = await startAgent({ manifests: { 'web.yaml': web }, flags: ['--keep-damaged-store'] });
   onTestFinished(() => agent.cleanUp());
