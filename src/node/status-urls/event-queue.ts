@@ -49,8 +49,9 @@ export class EventQueue {
   private newest = 0;
   private written = 0;
   private writing: Promise<void> | undefined;
-  private isFailing = false;
-  private cancelTimers: (() => void)[] = [];
+  private failing = false;
+  private cancelRetry: (() => void) | undefined;
+  private cancelFlush: (() => void) | undefined;
 
   constructor(private readonly deps: Deps) {
     this.path = join(deps.folder, 'events.jsonl');
@@ -73,6 +74,11 @@ export class EventQueue {
   /** Number of the newest event; 0 if there was none. */
   get newestSequence(): number {
     return this.newest;
+  }
+
+  /** True while events are only in memory, so that the next agent uses their numbers again. */
+  get isFailing(): boolean {
+    return this.failing;
   }
 
   add(event: KubeletEvent): void {
@@ -100,7 +106,8 @@ export class EventQueue {
   /** Resolves after the last write, even if it failed. */
   async close(): Promise<void> {
     await this.writing;
-    for (const cancel of this.cancelTimers) cancel();
+    this.cancelRetry?.();
+    this.cancelFlush?.();
   }
 
   private keep(event: QueuedEvent): void {
@@ -112,7 +119,8 @@ export class EventQueue {
 
   /** Appends until all events are in the file. Never rejects. */
   private async write(): Promise<void> {
-    const { logger } = this.deps;
+    const { clock, logger } = this.deps;
+    this.cancelRetry?.();
     try {
       while (this.written < this.newest) {
         const unwritten = this.queued.filter(({ sequence }) => sequence > this.written);
@@ -120,24 +128,25 @@ export class EventQueue {
         await appendHistory(this.path, lines, () => '', maxQueuedBytes);
         this.written = unwritten.at(-1)?.sequence ?? this.newest;
       }
-      this.isFailing = false;
-      this.later(syncMs, () => syncHistory(this.path));
+      this.failing = false;
+      // A later event does not delay the flush.
+      this.cancelFlush ??= clock.after(syncMs, () => void this.flush());
     } catch (error) {
       const hint = 'Until then they are only in memory. Make room in the root-dir, or make it writable.';
-      if (!this.isFailing) {
+      if (!this.failing) {
         logger.warn({ err: errorMessage(error), hint }, 'Saving events for the status URLs failed; retrying');
       }
-      this.isFailing = true;
-      this.later(retryMs, () => (this.writing ??= this.write()));
+      this.failing = true;
+      this.cancelRetry = clock.after(retryMs, () => (this.writing ??= this.write()));
     } finally {
       this.writing = undefined;
     }
   }
 
-  private later(ms: number, work: () => Promise<void>): void {
-    for (const cancel of this.cancelTimers) cancel();
-    // If a flush fails, the next write reports it.
-    this.cancelTimers = [this.deps.clock.after(ms, () => void work().catch(() => undefined))];
+  /** If it fails, the next write reports it. */
+  private async flush(): Promise<void> {
+    this.cancelFlush = undefined;
+    await syncHistory(this.path).catch(() => undefined);
   }
 }
 

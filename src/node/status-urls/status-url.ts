@@ -16,7 +16,8 @@ interface Deps {
   where: string;
   post: Post;
   queue: EventQueue;
-  eventLogID: string;
+  /** Another one while events cannot be saved. */
+  eventLogID: () => string;
   /** Called when what must survive a restart has changed. */
   save: () => Promise<void>;
   clock: Clock;
@@ -89,7 +90,7 @@ export class StatusURL {
     const { clock, queue, eventLogID, random, save } = this.deps;
     this.changedAtMonotonic = undefined;
     const batch = queue.after(this.state.acceptedSequence);
-    const body = statusReport(engine, { ...batch, eventLogID, sentAt: clock.now() });
+    const body = statusReport(engine, { ...batch, eventLogID: eventLogID(), sentAt: clock.now() });
     const outcome = await this.outcomeOf(body, batch.lastSequence, signal);
     if (signal.aborted) return;
     const before = this.state;

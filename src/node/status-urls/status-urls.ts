@@ -42,11 +42,13 @@ export class StatusURLs {
     private readonly queue: EventQueue,
     private readonly record: AcceptedRecord,
   ) {
+    const unsavedLogID = randomUUID();
+    const eventLogID = (): string => (queue.isFailing ? unsavedLogID : record.eventLogID);
     this.urls = deps.servers.map(({ where, post }) => {
       const known = record.urls.find((url) => url.where === where);
       const save = (): Promise<void> => this.save();
       const accepted = { acceptedSequence: known?.sequence ?? 0, acceptedAt: known?.at };
-      return new StatusURL({ ...deps, where, post, queue, eventLogID: record.eventLogID, save }, accepted);
+      return new StatusURL({ ...deps, where, post, queue, eventLogID, save }, accepted);
     });
   }
 

@@ -206,10 +206,16 @@ test('while the disk fails, events are posted from memory and one line says so',
     'warn Saving events for the status URLs failed; retrying',
     'warn Recording what status URLs accepted failed',
   ]);
+  // The next agent would use their numbers again.
+  const [saved, ...unsaved] = home.bodies.map(({ eventLogID }) => eventLogID);
+  expect([new Set(unsaved).size, unsaved.includes(saved ?? '')]).toEqual([1, false]);
   await rm(home.folder);
   await mkdir(home.folder);
   await home.pass(60_000);
   expect(await readdir(home.folder)).toContain('events.jsonl');
+  record(home, engine, 'four');
+  await home.pass(60_000);
+  expect(home.bodies.at(-1)).toMatchObject({ eventLogID: saved, events: [{ message: 'four', sequence: 4 }] });
 });
 
 test('each outage has its line, and a warning about the credentials has one', async () => {
