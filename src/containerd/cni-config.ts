@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
-import { findProgram, searchFolders } from './find-containerd.ts';
+import { findProgram, searchFolders } from '../process/find-program.ts';
 import {
   collidingRoute,
   computeFreeSubnet,

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { execa } from 'execa';
 import { UserError } from '../errors.ts';
+import { findProgram, searchFolders } from '../process/find-program.ts';
 import { type ContainerdVersion, isAtLeast, parseContainerdVersion } from './containerd-version.ts';
 
 /** The containerd of this machine and the programs it needs. All paths are absolute. */
@@ -23,16 +23,6 @@ export interface FindContainerdOptions {
   readonly osReleaseFile?: string;
   readonly cgroup?: CgroupMode;
 }
-
-const usualFolders = [
-  '/usr/local/sbin',
-  '/usr/local/bin',
-  '/usr/sbin',
-  '/usr/bin',
-  '/sbin',
-  '/bin',
-  '/opt/containerd/bin',
-];
 
 /** Finds an installed containerd with CRI v1 (1.6 or newer), its shim, and an OCI runtime. Runs only `--version`. */
 export async function findContainerd(options: FindContainerdOptions = {}): Promise<InstalledContainerd> {
@@ -60,29 +50,11 @@ export async function findContainerd(options: FindContainerdOptions = {}): Promi
   return { containerd, version, ctr, ociRuntime };
 }
 
-/** Returns the folders of $PATH, then the usual ones, because services and sudo often have a PATH without sbin. */
-export function searchFolders(path: string | undefined): string[] {
-  const given = (path ?? '').split(':').filter((folder) => folder.startsWith('/'));
-  return [...new Set([...given, ...usualFolders])];
-}
-
 async function findOciRuntime(folders: readonly string[], cgroup: CgroupMode | undefined): Promise<string | undefined> {
   const runc = await findProgram('runc', folders);
   if (runc !== undefined) return runc;
   // crun does not support machines with cgroup v1 or hybrid mode.
   return (cgroup ?? (await readCgroupMode())) === 'v2' ? findProgram('crun', folders) : undefined;
-}
-
-export async function findProgram(name: string, folders: readonly string[]): Promise<string | undefined> {
-  for (const folder of folders) {
-    const path = join(folder, name);
-    const found = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return path;
-  }
-  return undefined;
 }
 
 async function versionOf(containerd: string): Promise<ContainerdVersion> {

@@ -11,7 +11,7 @@ import { type ContainerdEnd, describeExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
-import { searchFolders } from './find-containerd.ts';
+import { searchFolders } from '../process/find-program.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 

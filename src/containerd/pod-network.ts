@@ -16,7 +16,7 @@ import {
   removeBridge,
   usualClaimsDir,
 } from './cni-config.ts';
-import { findProgram, searchFolders } from './find-containerd.ts';
+import { findProgram, searchFolders } from '../process/find-program.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { isHostIP } from './network/host-port-rules.ts';
 import { type NetworkedSandbox, NetworkedSandboxes } from './network/networked-sandbox.ts';

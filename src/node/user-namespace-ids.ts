@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { userNamespaceLength, type UserNamespaceIDs } from '../engine/userns/user-namespaces.ts';
-import { findProgram, searchFolders } from '../containerd/find-containerd.ts';
+import { findProgram, searchFolders } from '../process/find-program.ts';
 import { systemClock } from '../clock.ts';
 import { boundedOutput } from '../engine/host/bounded-program.ts';
 import { errorMessage, UserError } from '../errors.ts';

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findContainerd, searchFolders } from '../../src/containerd/find-containerd.ts';
+import { findContainerd } from '../../src/containerd/find-containerd.ts';
+import { searchFolders } from '../../src/process/find-program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A folder of programs; `containerd` says this version. */
