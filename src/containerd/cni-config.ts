@@ -238,7 +238,8 @@ async function canTranslateIPv6(options: CNIOptions): Promise<boolean> {
 
 /**
  * A node that forwards IPv6, as the plugin makes it do, ignores the advertisements of routers, and would lose its own
- * address and route. The value 2 accepts them nevertheless. Resolves to false where it cannot be set, as in a container.
+ * address and route. The value 2 accepts them nevertheless. Resolves to false where it cannot be set, as in a
+ * container.
  */
 async function acceptAdvertisements({ ipv6Devices }: Uplink): Promise<boolean> {
   for (const device of ipv6Devices) {

@@ -137,7 +137,9 @@ export class EventQueue {
         logger.warn({ err: errorMessage(error), hint }, 'Saving events for the status URLs failed; retrying');
       }
       this.failing = true;
-      this.cancelRetry = clock.after(retryMs, () => (this.writing ??= this.write()));
+      this.cancelRetry = clock.after(retryMs, () => {
+        this.writing ??= this.write();
+      });
     } finally {
       this.writing = undefined;
     }
