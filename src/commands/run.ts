@@ -23,6 +23,7 @@ import { boolean, referenceVersion } from '../node/options/flags.ts';
 import type { OnStarting } from '../node/import-images.ts';
 import { logEvents } from '../node/log/log-events.ts';
 import { setKernelTunables } from '../node/kernel-tunables.ts';
+import { warnOfCgroupV1 } from '../node/node-fitness.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
@@ -138,6 +139,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     };
     await withAgent(agent, async (kubelet, runtime, metrics) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
+      await warnOfCgroupV1(kubelet);
       health.because(() => kubelet.unhealthyBecause());
       await health.open();
       const api = await openAPI(options, {

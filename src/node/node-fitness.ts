@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { readCgroupMounts } from '../engine/container-manager/cgroup-mounts.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import { readMountInfo } from '../engine/host/mount-info.ts';
 import { leadsNowhere, nameServersHint, readResolvers } from '../engine/network/resolvers.ts';
+import type { Kubelet } from '../engine/kubelet.ts';
+import { reasons } from '../engine/view/reasons.ts';
 import { hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { requireKernelTunables } from './kernel-tunables.ts';
@@ -76,3 +79,13 @@ export function mountedControllers(mountInfo: string): string[] {
   const mounts = mountInfo.split('\n').filter((line) => line.includes(' - cgroup '));
   return mounts.flatMap((line) => line.split(' ').at(-1)?.split(',') ?? []);
 }
+
+/** Records the warning of a kubelet with failCgroupV1: false. kubelet: container_manager_linux.go */
+export async function warnOfCgroupV1(kubelet: Pick<Kubelet, 'recordNodeWarning'>): Promise<void> {
+  const { version } = await readCgroupMounts(await readMountInfo());
+  if (version === 1) kubelet.recordNodeWarning({ reason: reasons.cgroupV1, message: cgroupV1Warning });
+}
+
+const cgroupV1Warning =
+  'This node has cgroup v1, on which kubelets since Kubernetes 1.35 start only with failCgroupV1: false. ' +
+  'Boot it with cgroup v2: systemd.unified_cgroup_hierarchy=1';

@@ -155,7 +155,6 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     kubelet.recordNodeWarning({ reason: reasons.storeReplaced, message });
   };
   early.forEach(warnOfStore);
-  if (machine.cgroupVersion === 1) kubelet.recordNodeWarning({ reason: reasons.cgroupV1, message: cgroupV1Warning });
   const releaseProcesses = maintainProcesses(options, { runtimePID: runtime.pid, mounts, faults, logger });
   return {
     kubelet,
@@ -411,8 +410,3 @@ function maintainProcesses(settings: ProcessSettings, { runtimePID, mounts, faul
     stopping.abort();
   };
 }
-
-/** kubelet: container_manager_linux.go, with failCgroupV1: false */
-const cgroupV1Warning =
-  'This node has cgroup v1, on which kubelets since Kubernetes 1.35 start only with failCgroupV1: false. ' +
-  'Boot it with cgroup v2: systemd.unified_cgroup_hierarchy=1';
