@@ -172,7 +172,8 @@ describe.each(['22', '24', '26'])('on Node %s', (release) => {
     expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: 'default/job-edge1: completed\n' });
     await agent.start();
     await agent.untilReady('web');
-    expect(agent.logs.filter(({ level }) => level >= 40)).toEqual([]);
+    // The machine may have cgroup v1.
+    expect(agent.logs.filter(({ level, reason }) => level >= 40 && reason !== 'CgroupV1')).toEqual([]);
     const listed = { code: 0, stdout: 'pod/web-edge1\n', stderr: '' };
     expect(await agent.cli(['ps', '-o', 'name'])).toEqual(listed);
     const greeting = await agent.cli(['exec', 'web', '--', 'echo', 'hello']);

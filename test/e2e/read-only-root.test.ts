@@ -43,6 +43,7 @@ test('pods run from a root-dir on its own file system; their volumes have its no
   await agent.untilReady('web');
   const started = await agent.cli(['exec', 'web', '--', 'sh', '-c', 'cp /bin/busybox /data/sh && exec /data/sh']);
   expect(started).toMatchObject({ code: 126, stderr: expect.stringContaining('Permission denied') as string });
-  const warnings = agent.logs.filter(({ level }) => level >= 40);
+  // The machine may have cgroup v1.
+  const warnings = agent.logs.filter(({ level, reason }) => level >= 40 && reason !== 'CgroupV1');
   expect(warnings.map(({ msg }) => msg)).toEqual(['Linking the container log failed']);
 });
