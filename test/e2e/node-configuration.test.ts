@@ -37,11 +37,13 @@ beforeAll(async () => {
 });
 afterAll(() => agent.cleanUp());
 
-test('flags that kubelets dropped are warnings that say since when they have no effect', () => {
-  const warnings = agent.logs.filter(({ msg }) => msg.startsWith('without effect since'));
-  const cni = 'without effect since Kubernetes 1.24: network plugins are set up at the container runtime';
+test('flags that kubelets dropped are warnings that say since when they are refused', () => {
+  const warnings = agent.logs.filter(({ msg }) => msg.includes('; kubelets since Kubernetes '));
+  const cni =
+    'without effect here: network plugins are set up at the container runtime; kubelets since Kubernetes 1.24 refuse it';
   const dropped = new Map(warnings.map(({ origin, level, msg }) => [origin, { level, msg }]));
-  expect([...dropped.keys()]).toEqual(['--cni-bin-dir', '--container-runtime', '--logtostderr', '--network-plugin']);
+  const older = ['--cni-bin-dir', '--container-runtime', '--logtostderr', '--network-plugin'];
+  expect([...dropped.keys()]).toEqual([...older, '--pod-infra-container-image']);
   expect(dropped.get('--cni-bin-dir')).toEqual({ level: 40, msg: cni });
 });
 
