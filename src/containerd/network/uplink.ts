@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 /** How this machine reaches others. */
 export interface Uplink {
-  /** The smallest MTU of the interfaces with a default route. Undefined if there is none, or it is unknown. */
+  /**
+   * The smallest MTU of the interfaces with a default route. Undefined without such an interface, or if the kernel does
+   * not tell its MTU.
+   */
   readonly mtu: number | undefined;
   /** Interfaces with a default route of IPv6. */
   readonly ipv6Devices: readonly string[];

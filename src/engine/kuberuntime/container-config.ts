@@ -128,7 +128,7 @@ async function makeConfig(
 }
 
 /**
- * Adds the CPUs and memory nodes of the container to its configuration, if it has any. kubelet:
+ * Adds the CPUs and memory nodes that the managers assigned to the container. kubelet:
  * cm/internal_container_lifecycle_linux.go PreCreateContainer
  */
 function withContainerSets(

@@ -39,7 +39,7 @@ export interface PodStatusInput {
   nodeIPFamily?: IPFamily;
   /** True if the runtime supports recursive read-only mounts. */
   supportsRecursiveReadOnly?: boolean;
-  /** A change of the pod's resources in place. Undefined if there is none. */
+  /** The resize in place that is pending or in progress, if any. */
   resize?: ResizeState | undefined;
 }
 

@@ -23,7 +23,7 @@ interface QueuedEvent {
 /** Events for one post, as JSON, oldest first. */
 export interface EventBatch {
   events: readonly string[];
-  /** Sequence number of the newest of them, or the given one if there are none. */
+  /** Sequence number of the newest event in the batch. In an empty batch, the newest of all. */
   lastSequence: number;
   /** How many events were dropped before the first of them. */
   lostEvents: number;

@@ -8,7 +8,7 @@ const maxTableBytes = 4 * 1024 * 1024;
 
 /**
  * Finds a process of root that has the control socket open, such as a child that an agent left when it exited. Resolves
- * with undefined if there is none that this user may see. Never rejects.
+ * with undefined if this user can see no such process. Never rejects.
  */
 export async function findSocketHolder(socketPath: string): Promise<ProcessIdentity | undefined> {
   const table = await readRegularFile('/proc/net/unix', maxTableBytes).catch(() => Buffer.alloc(0));

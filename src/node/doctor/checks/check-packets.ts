@@ -53,7 +53,7 @@ function judgeFamilies({ name, families }: LinkFacts, uplinks: PacketFacts['upli
   return [warning(evidence, 'Install ip6tables, run kubelet-ts down --all, and start kubelet-ts again')];
 }
 
-/** It rejects packets that no zone allows, whatever iptables accepts. The CNI plugin adds pods to a zone. */
+/** firewalld rejects packets that no zone allows, whatever iptables accepts. The CNI plugin adds pods to a zone. */
 function judgeFirewalld({ packets: { hasFirewalld, bridges }, pluginFolders }: NetworkFacts): Verdict[] {
   if (!hasFirewalld || pluginFolders.some(({ plugins }) => plugins.includes('firewall'))) return [];
   const fixes = bridges.map(({ name }) => `firewall-cmd --permanent --zone=trusted --add-interface=${name}`);
