@@ -10,9 +10,10 @@ import { imageArchive } from './bench-pod.ts';
 import { compactMemory } from './compact-memory.ts';
 import { findRelease } from './containerd-release.ts';
 import { Figures, type Summary, tableRows } from './figures.ts';
-import { ownMeasures, stageMeasures } from './measures.ts';
+import { boxMeasures, ownMeasures, stageMeasures } from './measures.ts';
 import { type BenchOptions, parseOptions, usage } from './options.ts';
 import recorded from './recorded.json' with { type: 'json' };
+import stated from './stated.json' with { type: 'json' };
 import { performancePage, performancePicture, type Report } from './report.ts';
 import { Stage } from './stage.ts';
 
@@ -62,6 +63,7 @@ async function writeReport(parts: readonly Part[], load: number, { runs }: Bench
     runs,
     figures: parts.flatMap(({ figures }) => figures),
     recorded,
+    stated,
     measures: measureNames,
   };
   const settings = {
@@ -79,10 +81,15 @@ async function* measuredParts(options: BenchOptions): AsyncGenerator<Part> {
   const wanted = <Measure>(measures: Record<string, Measure>): [string, Measure][] =>
     Object.entries(measures).filter(([name]) => options.only?.includes(name) ?? true);
   const onStage = wanted(stageMeasures);
+  const ofBox = wanted(boxMeasures);
   const alone = wanted(ownMeasures);
-  if (onStage.length > 0) {
-    const installed = await Promise.all(options.containerd.map(findRelease));
-    for (const containerd of installed) yield measureOn(containerd, onStage, options);
+  if (onStage.length + ofBox.length > 0) {
+    for (const installed of await Promise.all(options.containerd.map(findRelease))) {
+      const part: Part = { containerd: installed.version.text, figures: [] };
+      if (onStage.length > 0) part.figures.push(...(await measureOn(installed, onStage, options)));
+      part.figures.push(...(await takeFigures(ofBox, { ...options, installed })));
+      yield part;
+    }
   }
   if (alone.length > 0) yield { figures: await takeFigures(alone, options) };
 }
@@ -91,7 +98,7 @@ async function measureOn(
   installed: InstalledContainerd,
   measures: [string, (typeof stageMeasures)[string]][],
   { runs, agents, podman }: BenchOptions,
-): Promise<Part> {
+): Promise<Summary[]> {
   const names = agents.map((command) => basename(command.split(' ')[0] ?? ''));
   const others = agents.map((command, index) => {
     const name = names[index] ?? '';
@@ -100,8 +107,7 @@ async function measureOn(
   const logger = pino({ level: 'warn' }, pino.destination(2));
   const stage = await Stage.open(imageArchive, installed, logger);
   try {
-    const figures = await takeFigures(measures, { stage, agents: [ours, ...others], podman, runs });
-    return { containerd: installed.version.text, figures };
+    return await takeFigures(measures, { stage, agents: [ours, ...others], podman, runs });
   } finally {
     await stage.close();
   }
@@ -120,7 +126,7 @@ async function takeFigures<Setting extends object>(
   return figures.summaries();
 }
 
-const measureNames = [...Object.keys(stageMeasures), ...Object.keys(ownMeasures)];
+const measureNames = [stageMeasures, boxMeasures, ownMeasures].flatMap((measures) => Object.keys(measures));
 try {
   const options = parseOptions(process.argv.slice(2), measureNames);
   if (options === 'help') process.stdout.write(usage);

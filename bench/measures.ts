@@ -1,5 +1,6 @@
 import { Agent, type AgentCommand } from './agent.ts';
 import { benchManifest, initChainManifest, networkManifest } from './bench-pod.ts';
+import { measureBox } from './box.ts';
 import { commandMs } from './command-time.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
@@ -10,9 +11,11 @@ import { measureReading } from './reading.ts';
 import { measureRunOnce } from './run-once.ts';
 import { freePort, measureScrapes, scrapeEvery15s } from './scrape.ts';
 import { measureScale } from './scale.ts';
+import { measureServices } from './services.ts';
 import { measureStart } from './start.ts';
 import type { Stage } from './stage.ts';
 import { systemClock } from '../src/clock.ts';
+import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 
 interface Bench {
   figures: Figures;
@@ -46,6 +49,12 @@ export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly numbe
   ps: measurePs,
   scale: measureScale,
   start: measureStart,
+  services: measureServices,
+};
+
+/** The measures of a whole box, with its own containerd. */
+export const boxMeasures: Record<string, (bench: Bench & { installed: InstalledContainerd }) => Promise<void>> = {
+  box: measureBox,
 };
 
 const manyPods = 50;

@@ -10,6 +10,8 @@ export interface Report {
   figures: readonly Summary[];
   /** Figures of programs that may be missing here, from an earlier run. */
   recorded: readonly Recorded[];
+  /** What others state of the memory of a box. */
+  stated: readonly Stated[];
   /** Names of all measures. */
   measures: readonly string[];
 }
@@ -23,8 +25,16 @@ export interface Recorded {
   figures: readonly { what: string; median: number; unit: string; floor?: number }[];
 }
 
+/** A statement of others, with its source. */
+export interface Stated {
+  who: string;
+  /** What was measured, and how, as far as they say. */
+  memory: string;
+  source: string;
+}
+
 /** Measures of a report. The others compare parts of the agent with each other. */
-export const reportMeasures = ['one', 'init', 'many', 'boot', 'scrape', 'run-once', 'scale'];
+export const reportMeasures = ['one', 'init', 'many', 'boot', 'scrape', 'run-once', 'box', 'scale'];
 
 const ours = 'kubelet-ts';
 
@@ -43,8 +53,10 @@ $ npm run bench -- --report                                  # writes this page
 \`\`\`
 
 It prints medians, spread and ratios. \`--only\` accepts ${report.measures.map((name) => `\`${name}\``).join(', ')}. \`--runs N\`
-repeats each measurement. \`scale\` uses a runtime in memory and prints the exponent with which costs grow; \`--sizes 125,250\` sets its
-numbers of pods. \`--podman PATH\` also measures \`podman kube play\`, and \`--help\` shows the command for a kubelet.
+repeats each measurement. \`box\` measures a managed containerd, which starts without images. \`services\` changes the endpoints of
+100 Services and flushes their rules; its floor is \`iptables-restore\`. \`scale\` uses a runtime in memory and prints the exponent with
+which costs grow; \`--sizes 125,250\` sets its numbers of pods. \`--podman PATH\` also measures \`podman kube play\`, and \`--help\` shows
+the command for a kubelet.
 
 ![The times as multiples of the floor](performance.svg)
 
@@ -58,6 +70,18 @@ ${report.machine.map((part) => `- ${part}`).join('\n')}
 ${shownRecords(report)
   .map(({ who, how }) => `- ${who}: ${how}`)
   .join('\n')}
+${statedSection(report)}`;
+}
+
+/** Only next to figures of our own. */
+function statedSection({ figures, stated }: Report): string {
+  if (!figures.some(({ what }) => what.startsWith('memory (PSS)'))) return '';
+  return `
+## Memory of others
+
+PSS counts shared pages in parts, so figures add up. Containers of pods are not in it. Others measure in other ways:
+
+${stated.map(({ who, memory, source }) => `- ${who}: ${memory} ([source](${source}))`).join('\n')}
 `;
 }
 

@@ -1,5 +1,5 @@
 // Builds the image archives for the tests.
-// node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane]
+// node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane] [stand-ins]
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const [folder, ...names] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error('usage: build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane]');
+  console.error('usage: build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane] [stand-ins]');
   process.exit(2);
 }
 const cache = resolve(folder);

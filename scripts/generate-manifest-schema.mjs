@@ -11,6 +11,7 @@ const sources = [
   path.join(types, 'apps/v1.d.ts'),
   path.join(types, 'batch/v1.d.ts'),
   path.join(types, 'core/v1.d.ts'),
+  path.join(types, 'discovery/v1.d.ts'),
   path.join(types, 'meta/v1.d.ts'),
   path.join(types, 'node/v1.d.ts'),
   path.join(types, 'scheduling/v1.d.ts'),
@@ -37,6 +38,8 @@ const roots = [
   'PersistentVolume',
   'CSIDriver',
   'Service',
+  'Endpoints',
+  'EndpointSlice',
 ];
 
 /** 64-bit integers. Every other number has 32 bits. */
@@ -91,6 +94,7 @@ const pointerFields = new Set(
       'storageCapacity',
     ],
     CSIVolumeSource: ['fsType', 'readOnly'],
+    ClientIPConfig: ['timeoutSeconds'],
     ClusterTrustBundleProjection: ['name', 'optional', 'signerName'],
     ConfigMapEnvSource: ['optional'],
     ConfigMapKeySelector: ['optional'],
@@ -102,6 +106,7 @@ const pointerFields = new Set(
     DownwardAPIVolumeFile: ['mode'],
     DownwardAPIVolumeSource: ['defaultMode'],
     EmptyDirVolumeSource: ['sizeLimit'],
+    EndpointConditions: ['ready', 'serving', 'terminating'],
     EphemeralContainer: ['restartPolicy'],
     FCVolumeSource: ['lun'],
     FileKeySelector: ['optional'],
@@ -161,6 +166,7 @@ const pointerFields = new Set(
       'runAsUser',
     ],
     ServiceAccountTokenProjection: ['expirationSeconds'],
+    ServiceSpec: ['allocateLoadBalancerNodePorts'],
     TokenRequest: ['expirationSeconds'],
     Toleration: ['tolerationSeconds'],
     TopologySpreadConstraint: ['minDomains', 'nodeAffinityPolicy', 'nodeTaintsPolicy'],

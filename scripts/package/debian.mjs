@@ -10,9 +10,21 @@ const root = join(import.meta.dirname, '../..');
 /**
  * The scripts that apt runs. Pods, their data and the root-dir always stay: only `kubelet-ts down` and rm remove them.
  */
-const scripts = {
+const scripts = (version) => ({
+  preinst: `#!/bin/sh
+set -e
+# The guard of the service restores it. A program that never became healthy is not worth going back to.
+on_trial() { ls /usr/bin/kubelet-ts.previous && ls /usr/bin/kubelet-ts.pending-*; }
+if [ "$1" = upgrade ] && [ -f /usr/bin/kubelet-ts ] && ! on_trial >/dev/null 2>&1; then
+  ln -f /usr/bin/kubelet-ts /usr/bin/kubelet-ts.previous
+fi
+`,
   postinst: `#!/bin/sh
 set -e
+if [ "$1" = configure ] && [ -n "$2" ] && [ -f /usr/bin/kubelet-ts.previous ]; then
+  rm -f /usr/bin/kubelet-ts.pending-* /usr/bin/kubelet-ts.restored
+  echo "$2 ${version}" > /usr/bin/kubelet-ts.pending-3
+fi
 # Pods keep running while the agent restarts. The service is disabled until somebody enables it.
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
@@ -28,6 +40,9 @@ fi
 `,
   postrm: `#!/bin/sh
 set -e
+if [ "$1" = remove ]; then
+  rm -f /usr/bin/kubelet-ts.previous /usr/bin/kubelet-ts.pending-* /usr/bin/kubelet-ts.restored
+fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
 fi
@@ -35,7 +50,7 @@ if [ "$1" = purge ] && [ -d /var/lib/kubelet-ts ]; then
   echo "/var/lib/kubelet-ts stays, with the data of pods. Remove it by hand when no pod needs it."
 fi
 `,
-};
+});
 
 const defaults = `# Flags of kubelet-ts run, beside those of its unit:
 # KUBELET_EXTRA_ARGS="--node-ip=192.0.2.7"
@@ -62,6 +77,7 @@ async function filesOf(executable) {
   const unit = ['install-service', '--dry-run', '--init', 'systemd', '--program', '/usr/bin/kubelet-ts'];
   return {
     'usr/lib/systemd/system/kubelet-ts.service': await output(...unit),
+    'usr/bin/kubelet-ts.guard': await output('__guard'),
     'etc/default/kubelet-ts': defaults,
     'usr/share/bash-completion/completions/kubelet-ts': await completion('bash'),
     'usr/share/zsh/vendor-completions/_kubelet-ts': await completion('zsh'),
@@ -94,7 +110,7 @@ export async function makeDebianPackage(executable, folder, compression = 'xz') 
     const [kibibytes] = (await execa('du', ['-sk', tree])).stdout.split('\t');
     await write(tree, 'DEBIAN/control', control({ version, architecture, kibibytes }), 0o644);
     await write(tree, 'DEBIAN/conffiles', '/etc/default/kubelet-ts\n', 0o644);
-    for (const [name, script] of Object.entries(scripts)) await write(tree, `DEBIAN/${name}`, script, 0o755);
+    for (const [name, script] of Object.entries(scripts(version))) await write(tree, `DEBIAN/${name}`, script, 0o755);
     const file = join(folder, `kubelet-ts_${version}_${architecture}.deb`);
     await execa('dpkg-deb', ['--root-owner-group', `-Z${compression}`, '--build', tree, file]);
     return file;

@@ -67,7 +67,7 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
   const consequence = 'nothing was deleted';
   const hasFiles = paths.length + kustomizations.length > 0;
   const inFiles = hasFiles
-    ? await objectsOfFiles({ paths, kustomizations, nodeName, namespace, consequence }, deps)
+    ? await objectsOfFiles({ paths, kustomizations, nodeName, namespace, consequence, isDeletion: true }, deps)
     : [];
   if (all && named.length === 0) deps.stdout.write('No resources found\n');
   const before =
@@ -97,10 +97,10 @@ async function allApplied(
 ): Promise<AppliedObject[]> {
   const kind = kindMeant(names[0] ?? '');
   if (names.length > (kind === undefined ? 0 : 1)) throw new UserError('name objects or use --all, not both');
-  const isMeant = (object: AppliedObject): boolean =>
+  const isNamed = (object: AppliedObject): boolean =>
     kind === undefined || kind === 'Pod' ? object.kind in podKinds : object.kind === kind;
   const kept = await appliedObjects(rootDir);
-  return kept.filter((object) => isMeant(object) && (namespace === undefined || object.namespace === namespace));
+  return kept.filter((object) => isNamed(object) && (namespace === undefined || object.namespace === namespace));
 }
 
 /** Kinds that run as pods. */

@@ -12,25 +12,25 @@ interface DescribeFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('describe'))
-    .description('Show a pod, its events and past container exits')
+    .description('Show a pod with its events and past container exits, a workload or a Service')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods, also after the word `pod` (default: all current pods)')
+    .argument('[pods...]', 'names of pods, or other objects such as deploy/web or svc web (default: all current pods)')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
     .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (words: string[], flags: DescribeFlags) => {
-      const { resolveObjects, listObjects } = await import('./get-objects.ts');
+      const { resolveObjects } = await import('./get-objects.ts');
       const objects = resolveObjects(words);
       if (objects !== undefined && !objects.pods && !objects.events) {
-        const { output = 'yaml' } = flags;
-        await listObjects(objects, { ...flags, output: 'wide', headers: true }, deps);
-        await listObjects(objects, { ...flags, output, headers: true }, deps);
-        return;
+        const { describeOthers } = await import('./describe/describe-others.ts');
+        if (await describeOthers(objects, flags, deps)) return;
       }
       const { findPods } = await import('./describe/find-pod.ts');
       const { agentSnapshot } = await import('./pod/agent-snapshot.ts');
-      const found = await findPods(deps, podNames(words), flags, await agentSnapshot(flags.rootDir, deps.stderr));
+      const { workloadWords } = await import('./pod/find-workload.ts');
+      const names = workloadWords(podNames(words));
+      const found = await findPods(deps, names, flags, await agentSnapshot(flags.rootDir, deps.stderr));
       deps.stdout.write(await formatted(found, flags));
     });
 }
@@ -52,6 +52,7 @@ Events and exits are kept across restarts of agent, runtime and machine, and aft
 Examples:
   kubelet-ts describe web
   kubelet-ts describe pods -n kube-system
+  kubelet-ts describe deploy/web
   kubelet-ts describe kube-system/etcd -o json`;
 
 async function formatted(found: readonly FoundPod[], { output }: DescribeFlags): Promise<string> {

@@ -9,6 +9,7 @@ import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { computeNodeDiff, type NodeDiff } from '../node/diff/compute-node-diff.ts';
 import { nodeDiffText } from './diff/node-diff-text.ts';
 import { readCurrentNode } from '../node/diff/read-current-node.ts';
+import { readKeptManifests } from '../node/diff/read-kept-manifests.ts';
 import { readDesiredNode } from '../node/diff/read-desired-node.ts';
 import { given, nodeNameOf, nodeOptions } from '../node/options/node-options.ts';
 import { readUpdateGates } from '../node/diff/read-update-gates.ts';
@@ -57,20 +58,15 @@ async function diff(manifests: readonly string[], flags: DiffFlags, deps: Comman
   const nodeName = nodeNameOf(given(flags.hostnameOverride) ?? snapshot?.nodeName ?? hostname());
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const remote = urls.map((url) => remoteManifest({ ...options, nodeName }, url));
-  const desired = await readDesiredNode({ manifests: paths, nodeName, featureGates, stdin, remote, runtimeClasses });
+  const now = systemClock.now();
+  const { manifests: kept, workloads } = await readKeptManifests({ rootDir, nodeName, featureGates, snapshot, now });
+  const node = { nodeName, featureGates, runtimeClasses, workloads };
+  const desired = await readDesiredNode({ ...node, manifests: paths, stdin, remote });
   refuseBroken(desired.problems, 'nothing can be compared');
-  for (const problem of [...warnings, ...desired.problems])
-    deps.stderr.write(`${problemText(problem, systemClock.now())}\n`);
+  for (const problem of [...warnings, ...desired.problems]) deps.stderr.write(`${problemText(problem, now)}\n`);
   const { connect } = deps;
-  const current = await readCurrentNode({
-    rootDir,
-    containerRuntimeEndpoint,
-    nodeName,
-    featureGates,
-    snapshot,
-    connect,
-  });
-  const updateGates = await readUpdateGates(desired.pods, new Date(systemClock.now()));
+  const current = await readCurrentNode({ rootDir, containerRuntimeEndpoint, kept, snapshot, connect });
+  const updateGates = await readUpdateGates(desired.pods, new Date(now));
   const result = computeNodeDiff(current, { ...desired, updateGates });
   deps.stdout.write(
     flags.output === 'json'

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import type { PodName } from '../api/values/pod-names.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { fetchRevisions } from '../server/control/control-client.ts';
+import { type AgentSocket, fetchRevisions } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { patientSocket } from './io/patient-socket.ts';
@@ -21,18 +22,23 @@ export function register(program: Command, deps: CommandDeps): void {
     .action(async (name: string, flags: HistoryFlags) => {
       const socket = patientSocket(controlSocketPath(flags.rootDir), deps.stderr);
       const [pod] = await podsOfAgent(flags.rootDir, [name], flags, deps.stderr);
-      const revisions = pod && (await fetchRevisions(socket, pod));
-      if (revisions === undefined) throw new UserError('kubelet-ts exited');
-      const { formatTable } = await import('../text/format-table.ts');
-      const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
-        `${revision}${isCurrent ? '*' : ''}`,
-        new Date(takenAt).toISOString(),
-        wasReady ? 'yes' : 'no',
-        imageChanges(images, revisions[index - 1]?.images),
-        from,
-      ]);
-      deps.stdout.write(await formatTable([['REVISION', 'APPLIED', 'READY', 'IMAGES', 'SOURCE'], ...rows]));
+      if (pod !== undefined) await printHistory(pod, socket, deps);
     });
+}
+
+/** Prints the revisions of a pod as a table. */
+export async function printHistory(pod: PodName, socket: AgentSocket, { stdout }: CommandDeps): Promise<void> {
+  const revisions = await fetchRevisions(socket, pod);
+  if (revisions === undefined) throw new UserError('kubelet-ts exited');
+  const { formatTable } = await import('../text/format-table.ts');
+  const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
+    `${revision}${isCurrent ? '*' : ''}`,
+    new Date(takenAt).toISOString(),
+    wasReady ? 'yes' : 'no',
+    imageChanges(images, revisions[index - 1]?.images),
+    from,
+  ]);
+  stdout.write(await formatTable([['REVISION', 'APPLIED', 'READY', 'IMAGES', 'SOURCE'], ...rows]));
 }
 
 /** The images that changed since the previous revision; all images of the first one. */

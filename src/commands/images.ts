@@ -67,6 +67,11 @@ function addTransferCommands(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('bundle [manifests...]'))
     .description('Write all images of manifests to one archive, with a checksum file')
     .requiredOption('-o, --output <file>', 'archive to write, such as app.tar')
+    .option(
+      '--with-programs',
+      'also write kubelet-ts, containerd, runc and CNI plugins of this machine next to it',
+      false,
+    )
     .option('--pause', 'include the pause image, for a runtime that kubelet-ts does not manage', false)
     .action(async (manifests: string[], flags: BundleFlags) => {
       await (await import('./images/bundle-images.ts')).bundleImages(manifests, flags, deps);
@@ -94,6 +99,7 @@ Examples:
   kubelet-ts images pull -f pods/             pulls the images of all manifests in pods/
   kubelet-ts images bundle -o app.tar pods/   writes them into app.tar, and its checksum into app.tar.sha256
   kubelet-ts images bundle -o all.tar         writes the images of all pods of the running agent
+  kubelet-ts images bundle --with-programs -o box/app.tar pods/   for a bare machine: box/kubelet-ts install-bundle
   kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
   docker save localhost/app:1 | kubelet-ts images load -
   kubelet-ts images tag localhost/app:1 localhost/app:2

@@ -1,18 +1,23 @@
-import { access, readFile, rm } from 'node:fs/promises';
+import { access, readFile, realpath, rm } from 'node:fs/promises';
+import { isSea } from 'node:sea';
 import { basename, isAbsolute, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { UserError } from '../errors.ts';
+import { hasCode, UserError } from '../errors.ts';
 import { given, type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
+import { guardScript } from '../node/upgrade/guard-script.ts';
+import { programFiles } from '../node/upgrade/program-files.ts';
 import { serviceMark } from '../process/service-mark.ts';
 import { refuseURLs } from '../node/options/url-for-path.ts';
 import { ownProgram } from '../process/own-program.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import { shownArguments } from './hide-secret-arguments.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { runInitCommand } from './service/init-command.ts';
 import { pathsIn } from './service/paths-in.ts';
 import { openRCScript } from './service/openrc-script.ts';
 import { packageFolders, refusePackaged } from './service/refuse-packaged.ts';
 import { requireExecutable } from './service/require-executable.ts';
+import type { ServiceProgram } from './service/service-program.ts';
 import { systemdUnit } from './service/systemd-unit.ts';
 
 type Init = 'systemd' | 'openrc';
@@ -31,7 +36,7 @@ interface Service {
   file: string;
   mode: number;
   /** `folder` is the base of relative paths in the args. */
-  text: (program: string, args: readonly string[], name: string, folder?: string) => string;
+  text: (program: ServiceProgram, args: readonly string[], name: string, folder?: string) => string;
   enable: readonly (readonly string[])[];
   start: string;
   /** Commands to run before the file is removed, and after. */
@@ -87,8 +92,14 @@ export function register(program: Command, deps: CommandDeps): void {
       const program = resolve(flags.program);
       // A dry run may be for another machine.
       if (flags.dryRun !== true) await requireExecutable(program);
-      const text = service.text(program, arguments_, flags.name, folder);
-      deps.stdout.write(flags.dryRun === true ? text : await install(service, text));
+      const text = (guard?: ServiceProgram['guard']): string =>
+        service.text({ program, guard }, arguments_, flags.name, folder);
+      if (flags.dryRun === true) {
+        deps.stdout.write(text(guardOf(program)));
+        return;
+      }
+      await refuseOthers(service.file);
+      deps.stdout.write(await install(service, text(await writeGuard(program))));
     });
 }
 
@@ -184,11 +195,27 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
+/** Only an executable is one file, which an upgrade can replace. */
+const guardOf = (program: string): ServiceProgram['guard'] =>
+  isSea() ? { script: programFiles(program).guard, program } : undefined;
+
+/** Writes the guard of upgrades next to the program. Where that folder is read-only, nothing can be upgraded. */
+async function writeGuard(program: string): Promise<ServiceProgram['guard']> {
+  const guard = guardOf(await realpath(program));
+  if (guard === undefined) return undefined;
+  try {
+    await writeFileAtomic(guard.script, guardScript, 0o644);
+    return guard;
+  } catch (error) {
+    if (hasCode(error, 'EROFS')) return undefined;
+    throw error;
+  }
+}
+
 /** Returns the text for the user. Rejects with a `UserError` if a command of the init system fails. */
 async function install({ file, mode, enable, start }: Service, text: string): Promise<string> {
-  await refuseOthers(file);
   await writeFileAtomic(file, text, mode);
-  for (const words of enable) await execute(words);
+  for (const words of enable) await runInitCommand(words);
   return `wrote ${file}\nstart it now: ${start}\n`;
 }
 
@@ -205,9 +232,9 @@ async function uninstall(service: Service, { isDryRun, ofPackages }: Removal): P
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
   if (isDryRun) return uninstallText(service);
-  for (const words of disable) await execute(words);
+  for (const words of disable) await runInitCommand(words);
   await rm(file, { force: true });
-  for (const words of afterRemoval) await execute(words);
+  for (const words of afterRemoval) await runInitCommand(words);
   return `removed ${file}. Pods keep running; stop them: kubelet-ts down\n`;
 }
 
@@ -221,13 +248,3 @@ async function refuseOthers(file: string): Promise<void> {
 
 const uninstallText = ({ file, disable, afterRemoval }: Service): string =>
   [...disable, ['rm', file], ...afterRemoval].map((words) => `${words.join(' ')}\n`).join('');
-
-async function execute([command = '', ...words]: readonly string[]): Promise<void> {
-  const { execa } = await import('execa');
-  const { failed, stderr } = await execa(command, words, { reject: false, timeout: 120_000, stdin: 'ignore' });
-  if (!failed) return;
-  const why = stderr === '' ? '' : `: ${stderr}`;
-  throw new UserError(`${[command, ...words].join(' ')} failed${why}`, {
-    hint: 'Fix that, then run the command again.',
-  });
-}

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
-import { podKey, type PodName } from '../api/values/pod-names.ts';
+import { podKey, type PodName, type PodRef } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
@@ -13,6 +13,7 @@ import { readBareFlags } from './io/bare-flags.ts';
 import { patientSocket } from './io/patient-socket.ts';
 import { type PodSelection, podsOfAgent } from './pod/pods-of-agent.ts';
 import { waitForExit } from './pod/wait-for-exit.ts';
+import { restartWorkloads, workloadsToRestart } from './workload/restart-workloads.ts';
 import { waitForRestart } from './pod/wait-for-restart.ts';
 
 interface OperateFlags extends PodSelection {
@@ -33,11 +34,12 @@ const verbs: Record<OperationAction, Verb> = {
     description: 'Restart the containers of pods gracefully',
     help: `
 The pod keeps its UID, its address and its volumes. Restart counts increase by one. Init containers do not run again.
-The command returns once new containers have started.
+The command returns once new containers have started. A workload's pods are replaced one by one, as by rollout restart.
 
 Examples:
   kubelet-ts restart web
   kubelet-ts restart web -c app
+  kubelet-ts restart deploy/web
   kubelet-ts restart web --wait=false   returns at once, for scripts`,
   },
   stop: {
@@ -49,6 +51,7 @@ The command returns once the pods have stopped.
 
 Examples:
   kubelet-ts stop web db
+  kubelet-ts stop deploy/web            all pods of the Deployment
   kubelet-ts stop web --timeout 10s`,
   },
   start: { description: 'Start stopped pods', help: '\nExample:\n  kubelet-ts start web' },
@@ -82,7 +85,7 @@ export function registerOperation(action: OperationAction): (program: Command, d
     const command = addRuntimeOptions(program.command(action))
       .description(description)
       .usage('[options] [POD...]')
-      .argument('[pods...]', 'names of pods: name, name-node or namespace/name, also after the word `pod`')
+      .argument('[pods...]', 'names of pods: name, name-node, namespace/name, or a workload such as deploy/web')
       .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
       .option('--all', 'all currently declared pods')
       .option('-l, --selector <selector>', 'all pods with these labels, such as app=web')
@@ -92,7 +95,8 @@ export function registerOperation(action: OperationAction): (program: Command, d
       });
     if (waitingActions.includes(action)) addWaitOptions(command, action);
     if (action === 'restart') command.option('-c, --container <name>', 'restart only this container');
-    if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
+    if (action === 'rollback')
+      command.option('--to <revision>', 'number of the revision', (text) => parseRevision(text, '--to', 'history POD'));
   };
 }
 
@@ -115,10 +119,11 @@ export function addWaitOptions(command: Command, action: OperationAction = 'stop
     );
 }
 
-function parseRevision(text: string): number {
+/** Parses the number of a revision. The error names the flag and the command that lists revisions. */
+export function parseRevision(text: string, flag: string, history: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UserError(`--to must be the number of a revision, not "${text}"`, {
-    hint: 'List them: kubelet-ts history POD',
+  throw new UserError(`${flag} must be the number of a revision, not "${text}"`, {
+    hint: `List them: kubelet-ts ${history}`,
   });
 }
 
@@ -132,10 +137,16 @@ async function operateAll(
   const { rootDir, container, to, wait } = flags;
   const socket = patientSocket(controlSocketPath(rootDir), deps.stderr);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
-  const pods = await podsOfAgent(rootDir, names, flags, deps.stderr);
   const isWaiting = waitingActions.includes(action) && wait !== 'false';
+  const rollsOut = action === 'restart' && container === undefined;
+  const { workloads, others } = rollsOut
+    ? await workloadsToRestart(names, flags, socket)
+    : { workloads: [], others: [...names] };
+  const pods =
+    workloads.length > 0 && others.length === 0 ? [] : await podsOfAgent(rootDir, others, flags, deps.stderr);
+  await restartWorkloads(workloads, socket, deps, { isWaiting, timeoutMs: flags.timeout });
   const print = (text: string): void => void deps.stdout.write(`${visible(text)}\n`);
-  const asked: (PodName & { message: string })[] = [];
+  const asked: (PodRef & { message: string })[] = [];
   for (const pod of pods) {
     const message = await operate(socket, pod, action, options);
     if (message === undefined) throw exitedBefore(podKey(pod));

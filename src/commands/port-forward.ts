@@ -13,7 +13,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('port-forward'))
     .description('Forward local ports to ports of a pod')
     .usage('[options] POD [LOCAL:]REMOTE...')
-    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .argument('<pod>', 'name, name without the node, namespace/name, svc/NAME or a workload such as deploy/NAME')
     .argument('<ports...>', 'REMOTE, LOCAL:REMOTE, or :REMOTE for any free local port')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('--address <addresses>', 'addresses of this machine to listen on, with commas between them', 'localhost')
@@ -25,6 +25,7 @@ const examples = `
 Examples:
   kubelet-ts port-forward web 8080                      port 8080 of this machine and of the pod
   kubelet-ts port-forward web 18080:80 :metrics         port 80 from 18080, and port metrics from a free port
+  kubelet-ts port-forward svc/web 8080:80               the port of a pod to which port 80 of the Service leads
   kubelet-ts port-forward --address 0.0.0.0 web 80:80   for other machines as well
 
 Runs until Ctrl-C. Continues with the new pod if the pod is replaced.`;
@@ -36,7 +37,7 @@ async function portForward(
   portTexts: readonly string[],
   flags: PortForwardFlags,
 ): Promise<void> {
-  const [{ withPod }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
+  const [{ withPod }, { parsePorts, portNumberIn, targetPortOf }, { PodPorts }, { listenOnPorts }] = await Promise.all([
     import('./pod/open-pod.ts'),
     import('./forward/parse-ports.ts'),
     import('./forward/pod-ports.ts'),
@@ -47,13 +48,17 @@ async function portForward(
   const warn = (text: string): void => void deps.stderr.write(`${text}\n`);
   // Keeps forwarding after a reader closes the output.
   for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
-  await withPod(deps, podName, flags, async ({ runtime, pod, declaredPod }) => {
+  await withPod(deps, podName, flags, async ({ runtime, pod, service, declaredPod }) => {
     if (pod.sandbox.state !== 'SANDBOX_READY') {
       const title = podKey(pod);
       throw new UserError(`pod ${title} is not running`, { hint: `Show its state: kubelet-ts describe ${title}` });
     }
-    const declared = asked.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
-    const ports = asked.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
+    const meant = asked.map(({ local, remote }) => ({
+      local,
+      remote: service === undefined ? remote : targetPortOf(service, remote),
+    }));
+    const declared = meant.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
+    const ports = meant.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
     const podPorts = new PodPorts({ runtime, print: warn }, pod, pod.sandbox.id);
     const open = podPorts.open.bind(podPorts);
     await listenOnPorts({ open, print, warn }, flags.address.split(','), ports);

@@ -48,6 +48,8 @@ const commands: Record<string, CommandEntry> = {
   hold: { summary: 'Pin pods to their current revision', load: operation('hold') },
   unhold: { summary: 'Unpin pods, so that they follow their manifests again', load: operation('unhold') },
   rollback: { summary: 'Run an earlier revision of a pod', load: operation('rollback') },
+  scale: { summary: 'Set the number of pods of a workload', load: () => import('./scale.ts') },
+  rollout: { summary: 'Show and change the rollout of a workload', load: () => import('./rollout.ts') },
   history: { summary: 'List the revisions of a pod', load: () => import('./history.ts') },
   images: { summary: 'List, pull, load, bundle, tag, repair and remove images', load: () => import('./images.ts') },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: () => import('./down.ts') },
@@ -65,11 +67,16 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Install a service that runs kubelet-ts at boot',
     load: () => import('./install-service.ts'),
   },
+  'install-bundle': {
+    summary: 'Install programs and images from a bundle, without a network',
+    load: () => import('./install-bundle.ts'),
+  },
   'uninstall-service': {
     summary: 'Stop and remove the service',
     load: async () => ({ register: (await import('./install-service.ts')).registerUninstall }),
   },
   licences: { summary: 'Print the licences of the software in this executable', load: () => import('./licences.ts') },
+  upgrade: { summary: 'Replace this executable by another release', load: () => import('./upgrade.ts') },
   completion: { summary: 'Print a shell completion script', load: () => import('./completion.ts') },
 };
 
@@ -112,6 +119,8 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     });
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
   if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
+  if (argv[2] === '__guard') return printGuard(deps);
+  if (argv[2] === '__state') return printState(argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
   const typed = argv.slice(argv[2] === 'help' ? 3 : 2);
@@ -188,6 +197,20 @@ async function printManPage(program: Command, words: readonly string[], deps: Co
     const name = ['kubelet-ts', ...words].join(' ');
     deps.stdout.write(manPage(words.reduce(find, program), { name, version: packageJSON.version }));
   }
+  return 0;
+}
+
+/** The hidden command of packages: prints the guard that their services run. */
+async function printGuard(deps: CommandDeps): Promise<number> {
+  deps.stdout.write((await import('../node/upgrade/guard-script.ts')).guardScript);
+  return 0;
+}
+
+/** The hidden command of `try-program.ts`: prints which state of these root-dirs this release reads. */
+async function printState(rootDirs: readonly string[], deps: CommandDeps): Promise<number> {
+  const { answerState } = await import('../node/upgrade/try-program.ts');
+  rootDirs.forEach(refuseForeignRootDir);
+  deps.stdout.write(`${JSON.stringify(await answerState(rootDirs))}\n`);
   return 0;
 }
 

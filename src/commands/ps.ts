@@ -9,7 +9,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import { withRuntime } from '../node/with-runtime.ts';
 import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { objectText } from './io/json-text.ts';
+import { objectsFormat } from './output/objects-format.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import { otherResourceHint } from './pod/other-resources.ts';
 import type { ChoiceFlags } from './ps/pod-selector.ts';
@@ -46,10 +46,22 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-w, --watch', 'then print each pod that changes until stopped')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: PsFlags) => {
+      const { isNodeKind, listNode } = await import('./get-node.ts');
+      if (isNodeKind(words[0])) {
+        await listNode(words, flags, deps);
+        return;
+      }
       const { resolveObjects, listObjects } = await import('./get-objects.ts');
       const objects = resolveObjects(words);
       if (objects !== undefined) {
+        if (flags.watch === true && objects.workloads.length + objects.kinds.length > 0)
+          throw new UserError('-w watches only pods', { hint: 'For a rollout: kubelet-ts rollout status deploy/NAME' });
         if (objects.pods) await listPods(objects.names, flags, deps);
+        const { workloads, names } = objects;
+        if (workloads.length > 0) {
+          const { listWorkloads } = await import('./workload/list-workloads.ts');
+          await listWorkloads({ kinds: workloads, names }, { ...flags, isAll: objects.pods }, deps);
+        }
         if (objects.kinds.length > 0) await listObjects(objects, flags, deps);
         if (objects.events) await (await import('./events.ts')).listEvents(deps, objects.names[0], flags);
         return;
@@ -100,6 +112,7 @@ Examples:
   kubelet-ts ps -o wide         adds address, node, last exit, the state of the pod worker, and all errors of manifests
   kubelet-ts ps -o json         prints a Kubernetes List
   kubelet-ts get pod web -o yaml
+  kubelet-ts get deploy,job,svc lists other objects; also all, sts, cronjob, cm, pvc, nodes
   kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
   kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
@@ -160,17 +173,16 @@ async function printerFor(
   isSingle: boolean,
   { stdout }: CommandDeps,
 ): Promise<Printer> {
-  const [format = '', argument = ''] = splitOnce(output);
   if (quiet) {
     const names = (pods: readonly ListedPod[]): string[] =>
       shownRevisions(pods).map(({ listed: { pod } }) => `${podKey(pod.metadata)}\n`);
     return (pods) => Promise.resolve(names(pods).join(''));
   }
-  switch (format) {
+  switch (output) {
     case 'table':
     case 'wide':
       return async (pods, node, headers) => {
-        const columns = { wide: format === 'wide', labelKeys: labelColumns, showLabels };
+        const columns = { wide: output === 'wide', labelKeys: labelColumns, showLabels };
         const table = await podTable(pods, node, { ...columns, now: Date.now() });
         return tableText(table, { headers, stdout });
       };
@@ -181,38 +193,14 @@ async function printerFor(
             .map(({ listed: { pod } }) => `pod/${pod.metadata.name}\n`)
             .join(''),
         );
-    case 'json':
-    case 'yaml':
-      return (pods) => objectText(objectOf(pods, isSingle), format);
-    case 'jsonpath': {
-      const { parseTemplate } = await import('./output/json-path-template.ts');
-      const { visibleLines } = await import('../text/visible-text.ts');
-      const fill = parseTemplate(argument);
-      return (pods) => Promise.resolve(visibleLines(fill(objectOf(pods, isSingle))));
+    default: {
+      const ofObjects = await objectsFormat(output);
+      return (pods, _node, headers) => ofObjects(pods.map(toObject), { isSingle, headers });
     }
-    case 'custom-columns': {
-      const { parseColumns } = await import('./output/custom-columns.ts');
-      const table = parseColumns(argument);
-      return (pods, _node, headers) => table(pods.map(toObject), headers);
-    }
-    default:
-      throw new UserError(`--output must be wide, json, yaml, name, jsonpath=… or custom-columns=…, not "${output}"`);
   }
 }
 
-function splitOnce(output: string): string[] {
-  const at = output.indexOf('=');
-  return at < 0 ? [output] : [output.slice(0, at), output.slice(at + 1)];
-}
-
 const toObject = ({ pod }: ListedPod): object => ({ apiVersion: 'v1', kind: 'Pod', ...pod });
-
-/** The pod itself if one was named, as in kubectl, otherwise a List. */
-function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
-  const [first] = pods;
-  if (isSingle && first !== undefined && pods.length === 1) return toObject(first);
-  return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
-}
 
 /** Printed before the table, on stderr, because scripts read the table. */
 function versionLine({ version = 'of an earlier release', nodeName, runtime }: EngineSnapshot): string {

@@ -1,56 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { podKey } from '../api/values/pod-names.ts';
 import { parseImageName } from '../api/values/image-name.ts';
 import { systemClock } from '../clock.ts';
 import { writeFailure } from '../files/file-failure.ts';
-import type { Logger } from '../logger.ts';
-import { requireRoot } from '../process/needs-root.ts';
+import { UserError } from '../errors.ts';
 import { visible } from '../text/visible-text.ts';
 import { addShortHelp } from './io/short-help.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import { collect, duration } from '../node/options/flags.ts';
-import { logEvents } from '../node/log/log-events.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
-import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
-import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
-import { eachFailureOnce } from '../node/log/repeated-failures.ts';
-import { givenVariables } from '../node/run-once/environment-file.ts';
 import { interruptSignal } from '../node/run-once/interrupt-signal.ts';
-import type { IsolatedRun } from '../node/run-once/isolated-run.ts';
 import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
-import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
-import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
+import type { RunOnceResult } from '../node/run-once/run-once-node.ts';
+import { untilWords } from '../node/run-once/run-once-outcome.ts';
 import { isColoured } from './io/terminal.ts';
 import { ciLog } from './run-once/ci-log.ts';
-import { resolveDecider } from './run-once/resolve-decider.ts';
-import { guardedLog } from './run-once/guarded-log.ts';
 import type { JunitReport } from './run-once/junit-report.ts';
+import { runManifests, type RunOnceFlags } from './run-once/run-manifests.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
-
-interface RunOnceFlags extends NodeFlags, LogFlags {
-  filename?: string[];
-  until: Until;
-  exitCodeFrom?: string;
-  timeout?: number;
-  strict: boolean;
-  rm: boolean;
-  isolated: boolean;
-  env?: string[];
-  envFile?: string[];
-  set?: ImageOverride[];
-  output?: 'json';
-  junit?: string;
-}
 
 const defaultTimeoutMs = 600_000;
 
 export function register(program: Command, deps: CommandDeps): void {
   addShortHelp(addLogOptions(addNodeOptions(program.command('run-once')), 'warn'), commonFlags)
     .description('Run pods until each has completed or is Ready, and exit with their result')
-    .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')
+    .argument(
+      '[manifests...]',
+      'files or folders of pod manifests, or kustomizations, - for stdin; or cronjob/NAME for a declared CronJob',
+    )
     .option('-f, --filename <path>', 'file or folder of manifests, as an argument; repeatable', collect)
     .addOption(
       new Option('--until <state>', 'when a pod is done: completed, Ready, or auto by its restart policy')
@@ -76,8 +55,23 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--junit <file>', 'write the result as JUnit XML, with one test case per container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      await runOnceWithReport([...manifests, ...(flags.filename ?? [])], flags, deps);
+      const { namesCronJob } = await import('./run-once/run-cron-job.ts');
+      const cronJob = manifests.find(namesCronJob);
+      if (cronJob !== undefined) refuseWithCronJob(manifests, flags);
+      await runOnceWithReport({ cronJob, manifests: [...manifests, ...(flags.filename ?? [])], flags }, deps);
     });
+}
+
+/** The agent runs a CronJob as its manifest says. */
+function refuseWithCronJob(manifests: readonly string[], flags: RunOnceFlags): void {
+  const { filename, env, envFile, set, exitCodeFrom, isolated, rm } = flags;
+  if (manifests.length > 1 || filename !== undefined) throw new UserError('name one CronJob, or manifests');
+  const given = { env, 'env-file': envFile, set, 'exit-code-from': exitCodeFrom, isolated, rm };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (flag === undefined) return;
+  throw new UserError(`--${flag} has no effect on a declared CronJob`, {
+    hint: 'Leave it out, or name the file of the CronJob.',
+  });
 }
 
 /** Flags of most runs, by group. */
@@ -88,16 +82,24 @@ const commonFlags = {
   'Images, state and runtime:': ['--offline', '--root-dir', '--container-runtime-endpoint'],
 };
 
-async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
+interface RequestedRun {
+  /** Undefined to run the manifests. */
+  cronJob: string | undefined;
+  manifests: readonly string[];
+  flags: RunOnceFlags;
+}
+
+async function runOnceWithReport(requested: RequestedRun, deps: CommandDeps): Promise<void> {
   const interrupted = interruptSignal();
-  if (flags.junit === undefined) {
-    await runAndReport({ manifests, flags, interrupted }, deps);
+  const { junit: path } = requested.flags;
+  if (path === undefined) {
+    await runAndReport({ ...requested, interrupted }, deps);
     return;
   }
   const { openJunitReport } = await import('./run-once/junit-report.ts');
-  const junit = await openJunitReport(flags.junit, systemClock.now());
+  const junit = await openJunitReport(path, systemClock.now());
   try {
-    await runAndReport({ manifests, flags, interrupted, junit }, deps);
+    await runAndReport({ ...requested, interrupted, junit }, deps);
   } catch (error) {
     // The first error matters more than an error of the report.
     await junit.fail(error, systemClock.now()).catch(() => undefined);
@@ -105,58 +107,40 @@ async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFla
   }
 }
 
-interface ReportedRun {
-  manifests: readonly string[];
-  flags: RunOnceFlags;
+interface ReportedRun extends RequestedRun {
   interrupted: AbortSignal;
   junit?: JunitReport;
 }
 
-async function runAndReport({ manifests, flags, interrupted, junit }: ReportedRun, deps: CommandDeps): Promise<void> {
-  const node = await nodeOptions(flags, []);
-  const { logger: nodeLogger } = await createNodeLogger(node, flags, 'warn');
+async function runAndReport(
+  { cronJob, manifests, flags, interrupted, junit }: ReportedRun,
+  deps: CommandDeps,
+): Promise<void> {
   const { env } = process;
   const ci = ciLog({ env, token: randomUUID(), now: () => systemClock.now() });
   const { guard } = ci ?? {};
   const write = (text: string): void => void deps.stderr.write(guard?.text(text) ?? text);
-  const logger = eachFailureOnce(withoutFailedSyncs(guardedLog(nodeLogger, guard)));
-  const { exitCodeFrom } = flags;
-  const isolated = flags.isolated ? await openIsolatedRun(node, logger, interrupted) : undefined;
-  const options = isolated?.options ?? node;
-  deps.stderr.write(ci?.begin('Output of the pods') ?? '');
-  const runPods = runOnce({
-    options,
-    manifests: [...manifests, ...(flags.podManifestPath ?? [])],
-    overrides: async (signal) => ({ env: await givenVariables(flags, env, signal), images: flags.set ?? [] }),
-    isStrict: flags.strict,
-    until: flags.until,
-    decider: exitCodeFrom === undefined ? undefined : (pods) => resolveDecider(exitCodeFrom, pods, options.nodeName),
+  const request = {
     timeoutMs: flags.timeout ?? defaultTimeoutMs,
     interrupted,
-    remove: flags.rm || flags.isolated,
     allLogs: junit !== undefined,
-    stdin: deps.stdin,
     stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
     stderr: deps.stderr,
     isColoured: isColoured({ isTTY: deps.stdout.isTTY === true || ci !== undefined }),
     guard: guard?.line,
-    logger,
-    onKubelet: (kubelet) => {
-      logEvents(kubelet, logger);
-    },
-    onStop: ({ pods, seconds }) => {
-      const names = pods.map(({ metadata }) => podKey(metadata));
-      // With -o json, stdout has only the JSON.
-      if (flags.output !== 'json') deps.stderr.write(`Stopping ${visible(names.join(', '))} (up to ${seconds} s)…\n`);
-    },
-  });
-  const run = await runPods
-    .finally(() => deps.stderr.write(ci?.end() ?? ''))
-    .catch(async (error: unknown) => {
-      await isolated?.close({ isEmpty: true });
-      throw error;
-    });
-  await isolated?.close({ isEmpty: run.unremoved.length === 0 });
+  };
+  const inGroup = <T>(work: () => Promise<T>): Promise<T> => {
+    deps.stderr.write(ci?.begin('Output of the pods') ?? '');
+    return work().finally(() => deps.stderr.write(ci?.end() ?? ''));
+  };
+  const run =
+    cronJob === undefined
+      ? await runManifests(manifests, flags, { ...request, ci: guard, inGroup }, deps)
+      : await inGroup(async () => {
+          const { runCronJob } = await import('./run-once/run-cron-job.ts');
+          const { rootDir, containerRuntimeEndpoint } = flags;
+          return runCronJob(cronJob, { ...request, rootDir, containerRuntimeEndpoint }, deps);
+        });
   const { results, exitCode } = run;
   if (flags.output === 'json') {
     const json = jsonText({ exitCode, pods: results }, 2);
@@ -188,13 +172,6 @@ async function writeReport(path: string, write: () => Promise<void> | undefined,
   }
 }
 
-/** Loaded on demand, because most runs share the root-dir of the node. */
-async function openIsolatedRun(node: NodeOptions, logger: Logger, signal: AbortSignal): Promise<IsolatedRun> {
-  const isolated = await import('../node/run-once/isolated-run.ts');
-  requireRoot();
-  return isolated.openIsolatedRun(node, logger, signal);
-}
-
 function unremovedText({ unremoved }: RunOnceResult, flags: RunOnceFlags): string {
   if (unremoved.length === 0) return '';
   const errors = unremoved.map(({ pod, reason }) => visible(`error: pod ${pod} could not be removed: ${reason}`));
@@ -209,23 +186,10 @@ function imageOverride(text: string, before: ImageOverride[] = []): ImageOverrid
   return [...before, { container, image }];
 }
 
-/** Drops logs of failed syncs, because each is also an event of its pod. */
-function withoutFailedSyncs(logger: Logger): Logger {
-  return {
-    debug: logger.debug.bind(logger),
-    info: logger.info.bind(logger),
-    warn: logger.warn.bind(logger),
-    error: logger.error.bind(logger),
-    child: (bindings) => {
-      const child = logger.child(bindings);
-      return bindings['component'] === 'pod-workers' ? { ...child, warn: child.debug.bind(child) } : child;
-    },
-  };
-}
-
 const help = `
 With --until auto, a pod is done when it has completed (restartPolicy Never or OnFailure) or is Ready (Always).
 A CronJob runs once, immediately. Every run starts clean.
+With cronjob/NAME, the running agent runs the declared CronJob now; the command shows the output and waits for the result.
 The output of containers goes to stdout and stderr, the results go to stderr.
 
 Exit codes:
@@ -242,6 +206,7 @@ Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job
   kubelet-ts run-once --rm - < pod.yaml     reads stdin, leaves nothing behind
   kubelet-ts run-once overlays/ci           builds a kustomization and runs its pods
+  kubelet-ts run-once cronjob/dump          runs a declared CronJob now, in addition to its schedule
   kubelet-ts run-once -o json ci/           runs a folder of pods and prints the result as JSON
   kubelet-ts run-once --rm --exit-code-from test --junit report.xml ci/
                                             stops when the pod test exits, and reports to the CI service`;

@@ -10,6 +10,7 @@ import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { requireRoot } from '../process/needs-root.ts';
+import { ownProgram } from '../process/own-program.ts';
 import { openAPI } from '../node/open-api.ts';
 import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { AgentHealth } from '../node/agent-health.ts';
@@ -30,11 +31,12 @@ import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/n
 import { newPathGuard } from '../node/options/read-configuration.ts';
 import { Reload } from '../node/reload.ts';
 import { ServiceManager } from '../node/service-manager.ts';
+import { UpgradeTrial } from '../node/upgrade/upgrade-trial.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
 import { claimScreenAgent } from './run/screen-agent.ts';
 import { stoppedByDownCode } from './service/systemd-unit.ts';
 import type { StatusURLs } from '../node/status-urls/status-urls.ts';
-import { notifyWatchdog } from '../node/watchdog.ts';
+import { extendStart, notifyWatchdog } from '../node/watchdog.ts';
 import { ShutdownRequest, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
@@ -100,6 +102,8 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     stopping.abort(new Error(reason));
   };
   const stopped = once(stopping.signal, 'abort').then(() => service.stopping('Stopping, pods keep running'));
+  // Stops with the agent.
+  extendStart(service, systemClock, stopping.signal).catch(() => undefined);
   const ending = new AgentEnd({ logger, stop });
   const onSignal = (signal: NodeJS.Signals): void => {
     // The next signal stops the process at once. The handlers are removed later, because execa stops the process if no
@@ -130,6 +134,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
     health.because(() => `starting: ${doing() ?? 'the runtime is ready'}`);
     await health.open();
   };
+  const openingUpgrade = UpgradeTrial.open(ownProgram(), { clock: systemClock, logger });
   let statusURLs: StatusURLs | undefined;
   try {
     const onServing = screen?.reportReady;
@@ -160,8 +165,10 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
           async () => statusURLs?.run(kubelet, stopping.signal),
           stopping.signal,
         );
+        const upgrade = await openingUpgrade;
         const ended = kubelet.run(stopping.signal);
         void service.ready('Running');
+        upgrade.run(kubelet, stopping.signal).catch(() => undefined);
         const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
         // Stops with the agent.
         notifyWatchdog(watchdog, stopping.signal).catch(() => undefined);

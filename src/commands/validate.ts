@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import { readManagedHandlers } from '../containerd/managed-handlers.ts';
 import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
@@ -122,7 +123,9 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
 async function problemsOfMachine(update: SourceUpdate, options: NodeOptions): Promise<ManifestProblem[]> {
   const { rootDir, resolvConf, containerRuntimeEndpoint } = options;
   const isNode = containerRuntimeEndpoint === '' && (await hasManagedContainerd(rootDir).catch(() => false));
-  return isNode ? [...unknownHandlers(update), ...(await unreachableServers(update.pods, resolvConf))] : [];
+  if (!isNode) return [];
+  const handlers = await readManagedHandlers(rootDir);
+  return [...unknownHandlers(update, handlers), ...(await unreachableServers(update.pods, resolvConf))];
 }
 
 /** If a configuration names no manifests, only the configuration is checked. */

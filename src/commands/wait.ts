@@ -1,6 +1,8 @@
 import type { Writable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { podKey } from '../api/values/pod-names.ts';
+import { isWorkloadKind, workloadKey } from '../api/values/workload.ts';
+import { appliedName } from '../engine/applied/applied-object.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { fetchSnapshot, waitForAgent } from '../server/control/control-client.ts';
@@ -12,7 +14,8 @@ import type { CommandDeps } from './io/deps.ts';
 import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { parseReference, workloadNamed } from './pod/resolve-pods.ts';
+import { workloadAt, workloadWords } from './pod/find-workload.ts';
+import { parseReference, nameOfWorkload } from './pod/resolve-pods.ts';
 import {
   type FieldCondition,
   unreachableBecause,
@@ -45,9 +48,9 @@ interface WaitFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
-    .description('Wait until pods are Ready, completed, updated or deleted')
+    .description('Wait until pods or workloads are Ready, completed, updated or deleted')
     .usage('[options] [POD...]')
-    .argument('[pods...]', 'names of pods: name, name-node or namespace/name')
+    .argument('[pods...]', 'names of pods: name, name-node or namespace/name; or of workloads: deploy/name')
     .option('--all', 'wait for all pods declared at that time')
     .option('-l, --selector <selector>', 'wait for all pods with these labels, such as app=web')
     .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
@@ -61,7 +64,7 @@ export function register(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (words: string[], flags: WaitFlags) => {
       const names = await waitForPods(await resolvePods(words, flags), flags, deps.stderr);
-      for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
+      for (const name of names.map(shownName)) deps.stdout.write(`${visible(name)} condition met\n`);
     });
 }
 
@@ -69,19 +72,20 @@ const examples = `
 The condition concerns the current manifests on disk, even right after an edit:
   ready      the pod of the edited manifest is Ready, or has completed as a job does
   updated    the edited manifest runs, Ready or not, and the previous one has stopped
-  completed  the pod has completed
+  completed  the pod or Job has completed
   deleted    the pod is deleted
-Also accepts kubectl's forms condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE], and names such as deployment/web.
+Also accepts kubectl's forms condition=TYPE[=VALUE] and jsonpath={PATH}[=VALUE]. A workload is Ready when all its pods are
+updated and available.
 Also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
-Exits with 1 at once if the pod does not run because its manifest has an error and, with --for updated, if the edited
-manifest has an error or was rolled back.
+Exits with 1 at once if a Job has failed, if the pod does not run because its manifest has an error and, with
+--for updated, if the edited manifest has an error or was rolled back.
 
 Examples:
   kubelet-ts wait web
   kubelet-ts wait kube-system/etcd --timeout 2m
   kubelet-ts wait --for=condition=Ready pod/web
   kubelet-ts wait --for=condition=Available deployment/web
-  kubelet-ts wait job --for completed
+  kubelet-ts wait job/pi --for=condition=complete
   kubelet-ts wait web --for updated
   kubelet-ts wait --all --timeout 5m
   kubelet-ts wait web --for=jsonpath='{.status.phase}'=Running`;
@@ -106,17 +110,29 @@ const formsOfKubectl = ['condition=TYPE[=VALUE]', 'jsonpath={PATH}[=VALUE]'] as 
 type ResolvedPods = (snapshot: EngineSnapshot | undefined) => readonly string[];
 
 /** Throws a `UserError` unless either names or one of `--all` and `--selector` select the pods. */
-async function resolvePods(words: readonly string[], { namespace, all, selector }: WaitFlags): Promise<ResolvedPods> {
+async function resolvePods(
+  words: readonly string[],
+  { namespace, all, selector, for: condition }: WaitFlags,
+): Promise<ResolvedPods> {
   const isOfAll = all === true || selector !== undefined;
   const isKind = words.length === 1 && isPodKind(words[0]);
   if (isOfAll ? words.length > 0 && !isKind : words.length === 0) {
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   }
   if (!isOfAll) {
-    const named = words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words;
+    const named = workloadWords(words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words);
     // Throws for invalid names.
     for (const word of named) podName(word, namespace);
-    return (snapshot) => named.map((word) => podName(word, namespace, snapshot));
+    const podsOf = new Map<string, string[]>();
+    return (snapshot) =>
+      named.flatMap((word) => {
+        const workload = snapshot && workloadAt(snapshot, word, namespace);
+        if (workload === undefined) return podsOf.get(word) ?? podName(word, namespace, snapshot);
+        if (condition !== 'deleted') return workloadKey(workload);
+        const pods = workload.pods.map((name) => podKey({ namespace: workload.namespace, name }));
+        podsOf.set(word, pods);
+        return pods;
+      });
   }
   const { parseLabelSelector } = await import('../api/values/label-selector.ts');
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
@@ -128,6 +144,12 @@ async function resolvePods(words: readonly string[], { namespace, all, selector 
   };
 }
 
+/** A pod or workload as kubectl prints it, such as `deployment.apps/web`. */
+function shownName(name: string): string {
+  const [kind = '', , workload] = name.split('/');
+  return workload !== undefined && isWorkloadKind(kind) ? appliedName({ kind, name: workload }) : `pod/${name}`;
+}
+
 const isPodKind = (word = ''): boolean => ['pod', 'pods', 'po'].includes(word);
 
 /**
@@ -135,7 +157,7 @@ const isPodKind = (word = ''): boolean => ['pod', 'pods', 'po'].includes(word);
  * `deployment/web`, is the name of its pod, unless a namespace has the name of that kind.
  */
 function podName(word: string, namespace: string | undefined, snapshot?: EngineSnapshot): string {
-  const ofWorkload = workloadNamed(word);
+  const ofWorkload = nameOfWorkload(word);
   const isNamespace = snapshot?.pods.some(({ pod }) => word.startsWith(`${pod.metadata.namespace}/`)) ?? false;
   const pod = isNamespace ? word : (ofWorkload ?? word);
   const { namespace: named, name } = parseReference({ pod, namespace });
@@ -179,7 +201,7 @@ async function waitUntilMet(
     if (isAny && names.every((name) => isConditionMet(name, flags.for, snapshot))) return names;
     for (const name of names) {
       const because = unreachableBecause(name, flags.for, snapshot);
-      if (because !== undefined) throw rolledBack(name, because);
+      if (because !== undefined) throw neverMet(name, because);
       await failIfRefused(name, flags.for, snapshot);
     }
     last = snapshot;
@@ -204,7 +226,11 @@ async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGener
   if (only !== undefined) yield only;
 }
 
-function rolledBack(name: string, because: string): UserError {
+function neverMet(name: string, because: string): UserError {
+  if (name.startsWith('Job/')) {
+    const shown = shownName(name);
+    return new UserError(`${shown} ${because}`, { hint: `Find out why: kubelet-ts explain ${shown}` });
+  }
   return new UserError(`pod ${name} does not run its manifest: ${because}`, {
     hint: `Correct the manifest, or try it again: kubelet-ts unhold ${name}`,
   });

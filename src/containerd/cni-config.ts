@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import { execa, type ExecaError } from 'execa';
+import { execa } from 'execa';
 import { findProgram, searchFolders } from '../process/find-program.ts';
 import {
   collidingRoute,
@@ -15,14 +15,13 @@ import {
   type Subnet,
 } from './cni-subnet.ts';
 import type { PodCIDR } from './pod-cidr.ts';
-import { bridgeNetworkOf, SubnetClaims } from './subnet-claims.ts';
+import { bridgeNetworkOf, SubnetClaims, usualClaimsDir } from './subnet-claims.ts';
 import { isIn } from './network/networked-sandbox.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 import { readUplink, type Uplink } from './network/uplink.ts';
 import { systemClock } from '../clock.ts';
 import { hasCode } from '../errors.ts';
 import { withFileLock } from '../files/file-lock.ts';
-import type { Logger } from '../logger.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { jsonFault } from '../text/json-fault.ts';
 import { pathExists } from '../files/path-exists.ts';
@@ -70,7 +69,6 @@ export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni',
 export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 /** Puts pods into the trusted zone of firewalld, which rejects what no zone allows. */
 const firewallPlugin = 'firewall';
-export const usualClaimsDir = '/run/kubelet-ts/subnets';
 export const confFileName = '10-kubelet-ts.conflist';
 /** Addresses in use do not survive a reboot, and neither do the pods. */
 const addressesDataDir = '/run/kubelet-ts/cni';
@@ -261,47 +259,6 @@ const hasFirewalld = ({ firewalldFile = '/run/firewalld.pid' }: CNIOptions): Pro
 
 const programFolders = (options: CNIOptions): readonly string[] =>
   options.programFolders ?? searchFolders(process.env['PATH']);
-
-interface BridgeRemoval {
-  /** Our CNI configuration. */
-  file: string;
-  logger: Logger;
-  /**
-   * Lists the interfaces of this process's network namespace. /sys would show those of the namespace that mounted it.
-   */
-  interfacesFile?: string;
-  /** Path of `ip` (iproute2), which minimal systems lack. */
-  ip?: string;
-  claimsDir?: string;
-}
-
-/**
- * Removes our bridge once no pods are left. Does nothing if there is no bridge or another root-dir uses the same one.
- * Keeps a bridge that has other interfaces or cannot be removed, and logs that.
- */
-export async function removeBridge(
-  { bridge, subnets }: BridgeNetwork,
-  { file, logger, interfacesFile = '/proc/net/dev', ip = 'ip', claimsDir = usualClaimsDir }: BridgeRemoval,
-): Promise<void> {
-  if (!(await interfaceNames(interfacesFile)).includes(bridge)) return;
-  if ((await new SubnetClaims(claimsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
-  try {
-    const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
-    if (ports !== '')
-      logger.warn({ bridge, ports: ports.split('\n').length }, 'Kept the bridge, because others use it');
-    else await execa(ip, ['link', 'delete', bridge]);
-  } catch (error) {
-    const { code, stderr } = error as ExecaError;
-    const reason = code === 'ENOENT' ? '"ip" is missing, install the package iproute2' : String(stderr).trim();
-    logger.warn(`Kept the bridge ${bridge} (${reason}); remove it with "ip link delete ${bridge}"`);
-  }
-}
-
-/** Returns the interface names: the first column, below two header lines. */
-async function interfaceNames(file: string): Promise<string[]> {
-  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(2);
-  return lines.map((line) => line.split(':')[0]?.trim() ?? '');
-}
 
 /** Generates a bridge network in which pods reach each other and the host. `NetworkRules` connects it with others. */
 function generateBridgeConfig(options: {

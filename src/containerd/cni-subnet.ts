@@ -10,6 +10,15 @@ export interface Subnet {
  * wins on this machine. Returns undefined if there is none either.
  */
 export function computeFreeSubnet(routes: readonly Subnet[]): Subnet | undefined {
+  return firstFree(podCandidates, routes);
+}
+
+/** Like `computeFreeSubnet`: a /22 for the addresses of Services. */
+export function computeFreeServiceSubnet(routes: readonly Subnet[]): Subnet | undefined {
+  return firstFree(serviceCandidates, routes);
+}
+
+function firstFree(candidates: readonly Subnet[], routes: readonly Subnet[]): Subnet | undefined {
   const meets = (subnet: Subnet, shortest: number): boolean =>
     routes.some((route) => route.prefixLength >= shortest && overlap(route, subnet));
   // A prefix shorter than /8 is a default route, or one of the two halves into which a VPN splits it.
@@ -58,14 +67,19 @@ export function parseSubnet(text: string): Subnet {
  * Candidates that avoid networks this machine may join later: 10.96/12, 10.244/16 (kubeadm, flannel), 10.42/15 (k3s),
  * 10.88/16 (podman), 172.17-31 (docker), and the low 192.168 networks of homes.
  */
-const candidates: readonly Subnet[] = [
+const podCandidates: readonly Subnet[] = [
   ...range(0, 255).map((third) => subnet(10, 222, third)),
   ...range(200, 254).map((third) => subnet(192, 168, third)),
   ...range(0, 255).map((third) => subnet(172, 16, third)),
 ];
 
-function subnet(first: number, second: number, third: number): Subnet {
-  return { address: ((first << 24) | (second << 16) | (third << 8)) >>> 0, prefixLength: 24 };
+const serviceCandidates: readonly Subnet[] = [
+  ...range(0, 63).map((index) => subnet(10, 223, 4 * index, 22)),
+  ...range(32, 49).map((index) => subnet(192, 168, 4 * index, 22)),
+];
+
+function subnet(first: number, second: number, third: number, prefixLength = 24): Subnet {
+  return { address: ((first << 24) | (second << 16) | (third << 8)) >>> 0, prefixLength };
 }
 
 /** True if two networks have an address in common. */

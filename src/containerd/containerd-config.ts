@@ -1,5 +1,6 @@
+import { stringify, type TomlTable } from 'smol-toml';
 import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
-import { generateToml, type TomlTable } from './toml.ts';
+import { type DropIn, mergeDropIns } from './merge-drop-ins.ts';
 
 /** Inputs of a managed containerd's configuration. Paths are absolute. */
 export interface ContainerdConfigOptions {
@@ -20,23 +21,42 @@ export interface ContainerdConfigOptions {
   /** Folders of registry host settings, separated by colons. The first one with a folder for the registry is used. */
   readonly registryConfigPath: string;
   readonly logLevel?: 'debug' | 'info' | 'warn';
+  /** Files of the user that extend it, in the order of their names. */
+  readonly dropIns?: readonly DropIn[];
+  /** A sentence about these files for the head of the configuration. */
+  readonly remark?: string | undefined;
+}
+
+/** The configuration as a file, and what drop-ins set in vain: one sentence each. */
+interface GeneratedConfig {
+  readonly text: string;
+  readonly ignored: readonly string[];
 }
 
 /**
  * Generates the configuration of a managed containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does
  * not depend on the cgroup version, which containerd and runc detect themselves.
  */
-export function generateContainerdConfig(options: ContainerdConfigOptions): string {
+export function generateContainerdConfig(options: ContainerdConfigOptions): GeneratedConfig {
+  const { dropIns = [], remark, version, systemdCgroup } = options;
+  const { config, ignored } = mergeDropIns(baseConfig(options), dropIns, { version, systemdCgroup });
+  const head = 'Written by kubelet-ts at each start of its containerd; changes made here are lost.';
+  const comments = [head, ...(remark === undefined ? [] : [remark])].map((line) => `# ${line}\n`).join('');
+  return { text: comments + stringify(config, { numbersAsFloat: true }), ignored };
+}
+
+/** What the agent needs. Integers are of type bigint, because TOML distinguishes them from floats. */
+function baseConfig(options: ContainerdConfigOptions): TomlTable {
   const { root, state, socket, restrictOOMScoreAdj, logLevel = 'warn' } = options;
   const isV2 = isAtLeast(options.version, 2, 0);
-  const config: TomlTable = {
-    version: isV2 ? 3 : 2,
+  return {
+    version: isV2 ? 3n : 2n,
     root,
     state,
     // The OOM killer chooses it last, as with containerd's service files. Without the capability, we may not set this.
-    oom_score: restrictOOMScoreAdj ? 0 : -999,
+    oom_score: restrictOOMScoreAdj ? 0n : -999n,
     disabled_plugins: disabledPlugins,
-    grpc: { address: socket, uid: 0, gid: 0 },
+    grpc: { address: socket, uid: 0n, gid: 0n },
     debug: { level: logLevel },
     plugins: {
       // Disabled, because it would listen on the socket of the machine's own containerd.
@@ -44,7 +64,6 @@ export function generateContainerdConfig(options: ContainerdConfigOptions): stri
       ...(isV2 ? pluginsOfV2(options) : pluginsOfV1(options)),
     },
   };
-  return `# Written by kubelet-ts at each start of its containerd; changes made here are lost.\n${generateToml(config)}`;
 }
 
 /**

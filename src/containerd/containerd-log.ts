@@ -6,6 +6,9 @@ import { ifPresent } from '../files/if-present.ts';
 /** Limit of the log. A longer log is moved away when containerd starts, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;
 
+/** Enough for the trace of a crash, which begins with the reason. */
+export const maxProblemLines = 500;
+
 /** Moves the last part of a log above its limit to `<file>.1`. No process may be writing to the log. */
 export async function rotateContainerdLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   const size = await sizeOf(file);
@@ -35,23 +38,28 @@ export async function cutLog(file: string, maxBytes = maxLogBytes): Promise<void
   }
 }
 
-/** Returns the last lines of the log after this byte, oldest first. */
+/** The line before those of a newly launched containerd. */
+export const launchLine = '--- kubelet-ts launches containerd ---';
+
+/**
+ * Returns the last lines of the most recently launched containerd, oldest first. `fromByte`: the size of the log at the
+ * launch, for a disk that had no room for `launchLine`.
+ */
 export async function readLastLines(
   file: string,
   options: { fromByte?: number; lines?: number } = {},
 ): Promise<string[]> {
   const { fromByte = 0, lines = 5 } = options;
   const size = await sizeOf(file);
-  const start = Math.max(Math.min(fromByte, size), size - 64 * 1024);
+  // A shorter log was emptied after the launch.
+  const start = Math.max(fromByte > size ? 0 : fromByte, size - 64 * 1024);
   if (size === start) return [];
   const handle = await open(file);
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - start), 0, size - start, start);
-    const text = buffer.toString('utf8', 0, bytesRead);
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .slice(-lines);
+    const all = buffer.toString('utf8', 0, bytesRead).split('\n');
+    const own = all.slice(all.lastIndexOf(launchLine) + 1);
+    return own.filter((line) => line !== '').slice(-lines);
   } finally {
     await handle.close();
   }

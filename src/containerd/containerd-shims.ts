@@ -37,21 +37,25 @@ async function shimOf(pid: number, socket: string): Promise<ContainerdShim | und
   return parsed && { process, ...parsed };
 }
 
+/** Shims of runtimes: `containerd-shim-runc-v2`, `containerd-shim-wasmtime-v1`. */
+const shimPattern = /^containerd-shim-\w[\w.-]*-v\d+$/;
+const flags = ['-namespace', '-id', '-address', '-publish-binary'];
+
 /** Returns undefined if the process is not a shim of this containerd, or one that only starts or removes a shim. */
 export function parseShimCommand(
   [program = '', ...args]: readonly string[],
   socket: string,
 ): { program: string; id: string } | undefined {
-  if (basename(program) !== 'containerd-shim-runc-v2') return undefined;
-  const [namespaceFlag, namespace, idFlag, id = '', addressFlag, address, ...rest] = args.filter(
-    (arg) => arg !== '-debug',
-  );
+  if (!shimPattern.test(basename(program))) return undefined;
+  const words = args.filter((arg) => arg !== '-debug');
+  const given = new Map<string, string>();
+  for (let index = 0; index < words.length; index += 2) {
+    const [flag = '', value = ''] = words.slice(index, index + 2);
+    if (!flags.includes(flag) || given.has(flag)) return undefined;
+    given.set(flag, value);
+  }
+  const id = given.get('-id') ?? '';
   const isOurs =
-    namespaceFlag === '-namespace' &&
-    namespace === criNamespace &&
-    idFlag === '-id' &&
-    /^[\da-f]{64}$/.test(id) &&
-    addressFlag === '-address' &&
-    address === socket;
-  return isOurs && rest.length === 0 ? { program, id } : undefined;
+    given.get('-namespace') === criNamespace && given.get('-address') === socket && /^[\da-f]{64}$/.test(id);
+  return isOurs ? { program, id } : undefined;
 }

@@ -4,7 +4,8 @@ import type { Logger } from '../logger.ts';
 import type { ProcessIdentity } from '../process/process-identity.ts';
 import { type ContainerdEnd, type ContainerdExit, describeExit, lastLogLine } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
-import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.ts';
+import { maxProblemLines } from './containerd-log.ts';
+import { DamagedStoreError, endOfLog, findStartProblem, remedyFor } from './start-problem.ts';
 
 /**
  * INVARIANTS:
@@ -21,7 +22,7 @@ export interface SupervisionEvents {
   /** containerd exited unexpectedly. A restart follows. */
   readonly onExit?: (exit: ContainerdExit) => void;
   /** containerd answers again after `onExit`. */
-  readonly onRestart?: (process: ProcessIdentity) => void;
+  readonly onRestart?: (process: ProcessIdentity, warnings: readonly string[]) => void;
   /** A restart failed. The next attempt follows in `retryInMs`. */
   readonly onRestartFailed?: (failure: { error: unknown; retryInMs: number }) => void;
 }
@@ -33,7 +34,7 @@ export interface ContainerdSupervisorDeps {
   /** Prepares a launch. Called for each launch, because a package upgrade may have installed another release. */
   readonly prepare: () => Promise<PreparedLaunch>;
   /** Returns what a running containerd did not get, because it changed after its start. By default, nothing. */
-  readonly changesOf?: (process: ProcessIdentity) => Promise<readonly string[]>;
+  readonly changesOf?: (process: ProcessIdentity) => Promise<LaunchChanges>;
   readonly events: SupervisionEvents;
   readonly rootDir: string;
   /** Hint for the user if containerd does not start. */
@@ -49,6 +50,15 @@ export interface PreparedLaunch {
   /** Path of the executable. */
   readonly containerd: string;
   /** Sentences that tell the user which features will not work. */
+  readonly warnings: readonly string[];
+  /** Prepares a launch without what the user added, for when containerd does not start with it. */
+  readonly plainer?: (failure: UserError) => Promise<PreparedLaunch>;
+}
+
+/** What a containerd would get if it was launched now. It is restarted if there are changes. */
+export interface LaunchChanges {
+  readonly changes: readonly string[];
+  /** Sentences that tell the user which features of the running one do not work. */
   readonly warnings: readonly string[];
 }
 
@@ -66,8 +76,6 @@ const adoptTimeoutMs = 20_000;
 const terminateTimeoutMs = 10_000;
 /** Milliseconds. Polled, because nothing reports the exit of a process that is not our child. */
 const exitPollMs = 10;
-/** Enough for the trace of a crash, which begins with the reason. */
-const maxProblemLines = 500;
 
 /** Finds or starts a containerd and keeps it running until it is released or stopped. `start` may be called once. */
 export class ContainerdSupervisor {
@@ -163,7 +171,7 @@ export class ContainerdSupervisor {
 
   private async adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
     const { host, logger } = this.deps;
-    const changes = (await this.deps.changesOf?.(process)) ?? [];
+    const { changes, warnings } = (await this.deps.changesOf?.(process)) ?? { changes: [], warnings: [] };
     signal.throwIfAborted();
     if (changes.length > 0) {
       logger.info({ pid: process.pid, changes }, 'Restarting containerd to apply changes; pods keep running');
@@ -193,12 +201,25 @@ export class ContainerdSupervisor {
     signal.throwIfAborted();
     this.began(process);
     this.watchAdopted(process);
-    return { process, adopted: true, warnings: [] };
+    return { process, adopted: true, warnings };
   }
 
   private async launch(signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
-    const { host, prepare } = this.deps;
-    const { containerd, warnings } = await prepare();
+    const prepared = await this.deps.prepare();
+    try {
+      return await this.launchPrepared(prepared, signal);
+    } catch (error) {
+      const { plainer } = prepared;
+      if (plainer === undefined || !(error instanceof UserError) || error instanceof DamagedStoreError) throw error;
+      return await this.launchPrepared(await plainer(error), signal);
+    }
+  }
+
+  private async launchPrepared(
+    { containerd, warnings }: PreparedLaunch,
+    signal: AbortSignal,
+  ): Promise<SupervisedContainerd | undefined> {
+    const { host } = this.deps;
     const launched = await this.startingUp(signal, () => host.launch(containerd, signal));
     if (launched === undefined) return undefined;
     await this.startingUp(signal, () => this.untilAnswers(launched, signal));
@@ -278,8 +299,7 @@ export class ContainerdSupervisor {
   private async ended(process: ProcessIdentity, end: ContainerdEnd): Promise<void> {
     if (this.process !== process) return;
     const { pid } = process;
-    const problem = findStartProblem(await this.deps.host.lastLines(maxProblemLines));
-    const lastLines = problem === undefined ? await this.deps.host.lastLines() : [problem.line];
+    const lastLines = endOfLog(await this.deps.host.lastLines(maxProblemLines));
     if (!this.released.aborted && this.process === process) await this.recover({ pid, ...end, lastLines });
   }
 
@@ -303,9 +323,9 @@ export class ContainerdSupervisor {
   private async isBackUp(): Promise<boolean> {
     const { logger, events } = this.deps;
     try {
-      const { process } = await this.bringUp(this.released);
+      const { process, warnings } = await this.bringUp(this.released);
       logger.info({ pid: process.pid }, 'containerd answers again');
-      events.onRestart?.(process);
+      events.onRestart?.(process, warnings);
       return true;
     } catch (error) {
       this.released.throwIfAborted();

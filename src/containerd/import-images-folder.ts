@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CutOffArchiveError } from './cut-off-archive.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import { readFailure } from '../files/file-failure.ts';
@@ -40,6 +41,8 @@ interface ImportRecord {
   readonly size: number;
   readonly mtimeMs: number;
   readonly names: readonly string[];
+  /** The end of the archive was missing, so that it has no images. */
+  readonly isCutOff?: boolean;
 }
 interface State {
   readonly store: string;
@@ -54,8 +57,8 @@ const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 /**
  * Imports every archive in the folder that this store does not have yet. Compares path, size and modification time, and
  * checks that the images of an earlier import are present. Reports a bad archive and goes on with the others. Bad
- * archives, and a folder that cannot be read, are tried again when the agent starts next. Rejects with the signal's
- * reason; archives imported until then are not imported again.
+ * archives, and a folder that cannot be read, are tried again when the agent starts next, but not an archive whose end
+ * is still missing. Rejects with the signal's reason; archives imported until then are not imported again.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, isPresent, importArchive, signal } = options;
@@ -82,12 +85,19 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
       if (before?.size === size && before.mtimeMs === mtimeMs) {
         // Recorded before the steps that may fail, because its images may be there all the same.
         files[file] = before;
+        if (before.isCutOff === true) throw new CutOffArchiveError(file);
         if ((await Promise.all(before.names.map(isPresent))).every(Boolean)) {
           unchanged.push(file);
           continue;
         }
       }
-      const imported = await importArchive(file);
+      const imported = await importArchive(file).catch(async (error: unknown) => {
+        if (error instanceof CutOffArchiveError) {
+          files[file] = { size, mtimeMs, names: [], isCutOff: true };
+          await writeState(stateFile, { store, files: { ...known, ...files } });
+        }
+        throw error;
+      });
       files[file] = { size, mtimeMs, names: imported };
       result.imported.push({ file, names: imported });
       // Written at once, because importing again after a crash costs seconds on a small machine.

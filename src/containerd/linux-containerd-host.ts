@@ -9,7 +9,7 @@ import type { Logger } from '../logger.ts';
 import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process/process-identity.ts';
 import { type ContainerdEnd, describeExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
-import { readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
+import { launchLine, readLastLines, rotateContainerdLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
 import { searchFolders } from '../process/find-program.ts';
 import type { ManagedPaths } from './managed-paths.ts';
@@ -116,6 +116,8 @@ async function spawnDetached(
   try {
     // `stop` looks for the process only once, so none may start after that.
     signal.throwIfAborted();
+    // The disk may be full.
+    await log.appendFile(`${launchLine}\n`).catch(() => undefined);
     const child = spawn(containerd, containerdArguments(configFile), {
       detached: true,
       cwd: '/',

@@ -1,23 +1,14 @@
-import { chmod, readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { makeFolder } from '../files/make-folder.ts';
-import type { ProcessIdentity } from '../process/process-identity.ts';
 import { requireRoot } from '../process/needs-root.ts';
-import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import type { CNIOptions } from './cni-config.ts';
-import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
 import { findShims } from './containerd-shims.ts';
-import {
-  ContainerdSupervisor,
-  type PreparedLaunch,
-  type SupervisedContainerd,
-  type SupervisionEvents,
-} from './containerd-supervisor.ts';
+import { ContainerdLaunch } from './containerd-launch.ts';
+import { ContainerdSupervisor, type SupervisedContainerd, type SupervisionEvents } from './containerd-supervisor.ts';
 import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
@@ -25,14 +16,11 @@ import type { ImportProgress } from './import-progress.ts';
 import { LinuxContainerdHost, type PlaceProcess } from './linux-containerd-host.ts';
 import { ManagedImages, type ImagesRepair } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
-import { startChanges } from './outdated-start.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
 import type { OrphanShims } from './orphan-shims.ts';
 import { PodNetwork } from './pod-network.ts';
-import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
 import { setAsideStore, type StoreSetAside } from './set-aside-store.ts';
-import { chooseSnapshotter, nativeWarning } from './snapshotter.ts';
 import { DamagedStoreError, findStartProblem, remedyFor } from './start-problem.ts';
 import { type PodsToStop, stopShims } from './stop-shims.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
@@ -45,7 +33,7 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly systemdCgroup?: boolean;
   /** Finds the containerd to run. Defaults to the installed one. */
   readonly find?: () => Promise<InstalledContainerd>;
-  /** If true, a running containerd is restarted for another program, proxy variables or certificates. */
+  /** If true, a running containerd is restarted for another program, proxy variables, certificates or drop-ins. */
   readonly restartsForChanges?: boolean;
   /** The choices of the user for our bridge network. */
   readonly network?: Pick<CNIOptions, 'podCIDR' | 'mtu'>;
@@ -111,25 +99,27 @@ export class ManagedContainerd {
       clock: this.clock,
       logger: this.logger,
     });
-    this.images = new ManagedImages({
-      paths: this.paths,
-      clock: this.clock,
-      find: () => this.find(),
-      pid: () => this.pid,
+    const { find = findContainerd } = options;
+    this.images = new ManagedImages({ paths: this.paths, clock: this.clock, find, pid: () => this.pid });
+    const launch = new ContainerdLaunch({
+      ...{ paths: this.paths, clock: this.clock, network: this.network, find },
+      systemdCgroup: options.systemdCgroup ?? false,
+      restartsForChanges: options.restartsForChanges ?? false,
     });
     this.supervisor = new ContainerdSupervisor({
       host: new LinuxContainerdHost(this.paths, this.clock, this.logger, options.place),
       clock: this.clock,
       logger: this.logger,
-      prepare: () => this.prepare(),
-      changesOf: (process) => this.changesOf(process),
+      prepare: () => launch.prepare(),
+      changesOf: (process) => launch.changesOf(process),
       events: {
         ...options,
-        onRestart: (process) => {
+        onRestart: (process, warnings) => {
           void this.orphanShims.follow();
           this.network.warnAgain();
+          this.network.warnOnce(warnings);
           if (this.hasNewStore) void this.importAgain();
-          options.onRestart?.(process);
+          options.onRestart?.(process, warnings);
         },
       },
       rootDir: options.rootDir,
@@ -321,46 +311,6 @@ export class ManagedContainerd {
     return didRun;
   }
 
-  private async prepare(): Promise<PreparedLaunch> {
-    const { containerd, version, ociRuntime } = await this.find();
-    const { base, root, state, socket, configFile, registryHosts } = this.paths;
-    await makeFolder(base, 0o700);
-    await chmod(base, 0o700);
-    const [cni, hasSysResource, snapshotter] = await Promise.all([
-      this.network.configure(),
-      readHasSysResource(),
-      chooseSnapshotter(base),
-    ]);
-    const config = generateContainerdConfig({
-      version,
-      root,
-      state,
-      socket,
-      cniBinDir: cni.binDir,
-      cniConfDir: cni.confDir,
-      pauseImage: pauseImageName,
-      ociRuntime,
-      restrictOOMScoreAdj: !hasSysResource,
-      systemdCgroup: this.options.systemdCgroup ?? false,
-      snapshotter,
-      registryConfigPath: `${registryHosts}:/etc/containerd/certs.d`,
-    });
-    await writeFileAtomic(configFile, config);
-    const slow = snapshotter === 'native' ? [nativeWarning(base)] : [];
-    return { containerd, warnings: [...cni.warnings, ...slow] };
-  }
-
-  private async changesOf(process: ProcessIdentity): Promise<readonly string[]> {
-    if (this.options.restartsForChanges !== true) return [];
-    // The running one is kept if no other one is installed.
-    const installed = await this.find().catch(() => undefined);
-    return installed === undefined ? [] : startChanges(process, installed.containerd);
-  }
-
-  private find(): Promise<InstalledContainerd> {
-    return (this.options.find ?? findContainerd)();
-  }
-
   private bounded(signal: AbortSignal | undefined): AbortSignal {
     const { released } = this.supervisor;
     return signal === undefined ? released : AbortSignal.any([signal, released]);
@@ -381,18 +331,4 @@ export class ManagedContainerd {
     });
     signal.addEventListener('abort', cancel, { once: true });
   }
-}
-
-/** Bit of CAP_SYS_RESOURCE, which is needed to lower an oom_score_adj or raise a hard limit. See capabilities(7). */
-const sysResourceBit = 24n;
-
-/** True if the process has CAP_SYS_RESOURCE in effect. `status` is the content of its /proc/<pid>/status. */
-export function hasSysResource(status: string): boolean {
-  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
-  return ((BigInt(`0x${effective}`) >> sysResourceBit) & 1n) === 1n;
-}
-
-/** True if we, and therefore our children, have CAP_SYS_RESOURCE. */
-async function readHasSysResource(): Promise<boolean> {
-  return hasSysResource(await readFile('/proc/self/status', 'utf8'));
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { type ImageStore, requireCtr } from './ctr.ts';
+import { CutOffArchiveError, isCutOff } from './cut-off-archive.ts';
 import { removeDamagedBlobs } from './damaged-blobs.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
@@ -118,13 +119,17 @@ export class ManagedImages {
     return removed;
   }
 
-  /** Repeats a step that failed on damaged blobs, once they are removed: containerd would not replace them. */
-  private async despiteDamage<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+  /**
+   * Repeats a step that failed on damaged blobs, once they are removed: containerd would not replace them. The blobs
+   * are not read if `file`, the archive of the step, is damaged itself.
+   */
+  private async despiteDamage<T>(signal: AbortSignal, step: () => Promise<T>, file?: string): Promise<T> {
     try {
       return await step();
     } catch (error) {
       signal.throwIfAborted();
       if (!mayBeDamage(errorMessage(error))) throw error;
+      if (file !== undefined && (await isCutOff(file, signal))) throw new CutOffArchiveError(file, error);
       if ((await this.removeDamagedBlobs(signal)).length === 0) throw error;
       return await step();
     }
@@ -137,7 +142,7 @@ export class ManagedImages {
   importArchive(file: string, signal: AbortSignal, input?: Readable): Promise<string[]> {
     return withListedImages(this.deps.paths.endpoint, (isListed) => {
       const step = (): Promise<string[]> => this.import(file, { isListed, signal, input });
-      return input === undefined ? this.despiteRestarts(signal, () => this.despiteDamage(signal, step)) : step();
+      return input === undefined ? this.despiteRestarts(signal, () => this.despiteDamage(signal, step, file)) : step();
     });
   }
 
@@ -167,7 +172,7 @@ export class ManagedImages {
         isPresent: (name) => this.despiteRestarts(signal, () => isListed(name, signal)),
         importArchive: (file) =>
           this.despiteRestarts(signal, () =>
-            this.despiteDamage(signal, () => this.import(file, { isListed, signal, onProgress })),
+            this.despiteDamage(signal, () => this.import(file, { isListed, signal, onProgress }), file),
           ),
         signal,
       }),

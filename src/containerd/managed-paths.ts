@@ -8,6 +8,8 @@ import { needsRoot } from '../process/needs-root.ts';
 export interface ManagedPaths {
   readonly base: string;
   readonly configFile: string;
+  /** Folder of the user's additions to the configuration. */
+  readonly dropIns: string;
   readonly root: string;
   readonly state: string;
   readonly socket: string;
@@ -32,6 +34,7 @@ export function managedPaths(rootDir: string): ManagedPaths {
   return {
     base,
     configFile: join(base, 'config.toml'),
+    dropIns: join(base, 'conf.d'),
     root: join(base, 'root'),
     state: join(base, 'state'),
     socket,

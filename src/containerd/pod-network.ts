@@ -6,24 +6,16 @@ import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSandboxConfig } from '../cri/types.ts';
 import { errorMessage } from '../errors.ts';
-import { withFileLock } from '../files/file-lock.ts';
 import type { Logger } from '../logger.ts';
-import {
-  type CNIOptions,
-  type CNISetup,
-  confFileName,
-  ensureCNIConfig,
-  removeBridge,
-  usualClaimsDir,
-} from './cni-config.ts';
-import { findProgram, searchFolders } from '../process/find-program.ts';
+import { type CNIOptions, type CNISetup, confFileName, ensureCNIConfig } from './cni-config.ts';
+import { removeBridge } from './remove-bridge.ts';
 import type { ManagedPaths } from './managed-paths.ts';
+import { findPacketFilters, withRulesLock } from './packet-filters.ts';
 import { isHostIP } from './network/host-port-rules.ts';
 import { type NetworkedSandbox, NetworkedSandboxes } from './network/networked-sandbox.ts';
 import { NetworkRules } from './network/network-rules.ts';
-import { type PacketFilter, packetFilter } from './network/packet-filter.ts';
 import type { BridgeNetwork } from './network/rules.ts';
-import { bridgeNetworkOf, SubnetClaims } from './subnet-claims.ts';
+import { bridgeNetworkOf, SubnetClaims, usualClaimsDir } from './subnet-claims.ts';
 
 interface PodNetworkDeps {
   readonly paths: ManagedPaths;
@@ -31,8 +23,6 @@ interface PodNetworkDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-const checkPeriodMs = 60_000;
 
 /** The network of the pods of a managed containerd: its CNI configuration, and the rules for our bridge. */
 export class PodNetwork {
@@ -48,12 +38,17 @@ export class PodNetwork {
     const { paths, clock } = deps;
     this.file = join(paths.cniConfDir, confFileName);
     this.rules = new NetworkRules({
-      network: () => bridgeNetworkOf(this.file),
+      network: () => this.bridge(),
       sandboxes: () => this.listSandboxes(),
-      filters: findFilters,
-      withLock: (work) => withFileLock(join(usualClaimsDir, 'rules'), clock, work),
+      filters: findPacketFilters,
+      withLock: (work) => withRulesLock(clock, work),
       clock,
     });
+  }
+
+  /** The bridge of the running pods. Undefined if they use another network. */
+  bridge(): Promise<BridgeNetwork | undefined> {
+    return bridgeNetworkOf(this.file);
   }
 
   /** Writes the CNI configuration for a containerd that is not running. */
@@ -98,19 +93,14 @@ export class PodNetwork {
     }
   }
 
-  /**
-   * Checks configuration and rules once a minute until the signal is aborted. Calls back when rules had been
-   * removed and were restored.
-   */
-  async keep(onRestored: () => void, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.deps.clock.sleep(checkPeriodMs, { signal });
-      try {
-        this.warnOnce(await this.refresh());
-        if (await this.rules.update()) onRestored();
-      } catch (error) {
-        this.warnOnce([`Checking the network of pods failed: ${errorMessage(error)}`]);
-      }
+  /** Checks configuration and rules. Resolves to true if rules had been removed and were restored. Never rejects. */
+  async check(): Promise<boolean> {
+    try {
+      this.warnOnce(await this.refresh());
+      return await this.rules.update();
+    } catch (error) {
+      this.warnOnce([`Checking the network of pods failed: ${errorMessage(error)}`]);
+      return false;
     }
   }
 
@@ -190,18 +180,6 @@ export class PodNetwork {
       channel.close();
     }
   }
-}
-
-async function findFilters(): Promise<PacketFilter[]> {
-  const folders = searchFolders(process.env['PATH']);
-  const [iptables, ip6tables] = await Promise.all([
-    findProgram('iptables', folders),
-    findProgram('ip6tables', folders),
-  ]);
-  return [
-    ...(iptables === undefined ? [] : [packetFilter('IPv4', iptables)]),
-    ...(ip6tables === undefined ? [] : [packetFilter('IPv6', ip6tables)]),
-  ];
 }
 
 function hostPortsOf(config: Partial<PodSandboxConfig> | undefined): NonNullable<PodSandboxConfig['portMappings']> {

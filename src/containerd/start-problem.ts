@@ -36,11 +36,20 @@ export function findStartProblem(lines: readonly string[]): StartProblem | undef
   return undefined;
 }
 
+/**
+ * Returns the lines that tell why a containerd exited after it had worked: the first line of a crash, or the last ones.
+ */
+export function endOfLog(lines: readonly string[]): readonly string[] {
+  const crashLine = lines.find((line) => crash.test(line));
+  return crashLine === undefined ? lines.slice(-5) : [crashLine];
+}
+
 /** Parts of the store, as the lines about them name them. */
 const place = '(failed to load plugin|snapshot|content|blob|rootfs)';
 
 /** True if an error of an import can come from a damaged store, though also from a damaged archive. */
-export const mayBeDamage = (message: string): boolean => damage.test(message);
+export const mayBeDamage = (message: string): boolean =>
+  damage.test(message) || message.includes('unexpected end of file');
 
 /**
  * The first match counts: the state of a disk also makes plugins fail. What a disk cannot read now, it may read after

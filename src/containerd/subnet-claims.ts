@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifPresent } from '../files/if-present.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { hasCode, isOutOfResources } from '../errors.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import type { BridgeNetwork } from './network/rules.ts';
+
+/** Where the agents of this machine claim subnets. */
+export const usualClaimsDir = '/run/kubelet-ts/subnets';
 
 /** Limit for a CNI configuration or a claim. */
 const maxFileBytes = 64 * 1024;
@@ -18,18 +22,27 @@ export async function subnetOf(file: string): Promise<string | undefined> {
   return /"subnet":\s*"([0-9./]+)"/.exec(await readText(file))?.[1];
 }
 
+/** Returns all subnets in such a file, or undefined if it is missing. Rejects if it cannot be read. */
+export async function subnetsIn(file: string): Promise<string[] | undefined> {
+  const bytes = await ifPresent(readRegularFile(file, maxFileBytes));
+  return bytes && allSubnets(bytes.toString());
+}
+
+const allSubnets = (text: string): string[] =>
+  [...text.matchAll(/"subnet":\s*"([0-9a-f.:/]+)"/g)].map(([, subnet = '']) => subnet);
+
 /** Returns the bridge in a CNI configuration of ours, as `subnetOf` does. */
 export async function bridgeNetworkOf(file: string): Promise<BridgeNetwork | undefined> {
   const text = await readText(file);
   const bridge = /"bridge":\s*"([^"]+)"/.exec(text)?.[1];
-  const subnets = [...text.matchAll(/"subnet":\s*"([0-9a-f.:/]+)"/g)].map(([, subnet = '']) => subnet);
+  const subnets = allSubnets(text);
   return bridge === undefined || subnets.length === 0 ? undefined : { bridge, subnets };
 }
 
 /**
- * Records which CNI configuration on this machine uses which subnet. The kernel cannot report that, because a bridge
- * has no route before its first pod. Each configuration has one file with its path, which counts while the
- * configuration has a subnet. The files do not survive a reboot, and neither do the bridges.
+ * Records which CNI configuration, or which record of Services, on this machine uses which subnet. The kernel cannot
+ * report that, because a bridge has no route before its first pod. Each configuration has one file with its path, which
+ * counts while the configuration has a subnet. The files do not survive a reboot, and neither do the bridges.
  */
 export class SubnetClaims {
   constructor(private readonly folder: string) {}

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { isDeepStrictEqual } from 'node:util';
 import { defaultInPlacePolicy } from '../api/values/in-place.ts';
+import type { Pod } from '../api/types.ts';
 import type { PodName } from '../api/values/pod-names.ts';
 import type { FaultSnapshot } from '../flow/faults.ts';
 import { RequestRefused } from '../errors.ts';
@@ -17,7 +18,8 @@ import { removeAllPods, type UnremovedPod } from './remove-all-pods.ts';
 import { runSyncLoop } from './sync-loop/sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop/sync-loop-monitor.ts';
 import { programVersion } from '../process/program-version.ts';
-import { takeActivity, takeSnapshot } from './take-snapshot.ts';
+import { findPod, takeActivity, takeSnapshot } from './take-snapshot.ts';
+import type { EngineWorkloads, WorkloadRequest } from './workloads/workload-operations.ts';
 import { reasons } from './view/reasons.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type {
@@ -51,6 +53,7 @@ export class Kubelet
     EngineDeclarations,
     EngineSettling,
     EngineOperations,
+    EngineWorkloads,
     Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>
 {
   private readonly stopping = new AbortController();
@@ -83,16 +86,20 @@ export class Kubelet
     for (const warning of earlierWarnings) this.recordNodeWarning(warning);
     const running: Promise<void>[] = [];
     try {
-      const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
+      const load = <T>(what: string, work: () => Promise<T>): Promise<T> => deps.faults.untilDone(what, work, stopped);
+      const earlier = await load('pod folders', () => parts.podDirs.podUIDs());
       // Loads these first, because the sources compare their manifests with them.
       await Promise.all([
         parts.appliedRevisions.load(earlier),
         parts.evictionRecords.load(earlier),
         parts.undeclaredRecords.load(earlier),
         parts.statusRecords.load(earlier),
+        parts.services.load(),
+        load('ephemeral containers', () => parts.ephemeral.load(earlier)),
+        load('operations', () => parts.records.load()),
+        load('workloads', () => parts.workloadRecords.load()),
+        load('image pulls', async () => parts.pullRecords?.load()),
       ]);
-      await deps.faults.untilDone('ephemeral containers', () => parts.ephemeral.load(earlier), stopped);
-      await deps.faults.untilDone('operations', () => parts.records.load(), stopped);
       parts.handlers.adopt(earlier);
       running.push(...this.startParts(stopped));
       await Promise.all(running);
@@ -107,6 +114,7 @@ export class Kubelet
       parts.housekeeping.stop();
       parts.workQueue.stop();
       parts.ephemeral.stop();
+      parts.workloads.close();
       parts.podResourcesSocket?.close();
       await Promise.allSettled(running);
       await this.finishSyncs();
@@ -114,6 +122,7 @@ export class Kubelet
         parts.histories.close(),
         parts.statusRecords.close(),
         parts.records.close(),
+        parts.pullRecords?.close(),
         parts.undeclaredRecords.close(),
         parts.appliedRevisions.close(),
         parts.wallClockStore.close(),
@@ -148,6 +157,10 @@ export class Kubelet
 
   activity(): EngineActivity {
     return { nodeName: this.deps.node.nodeName, ...takeActivity(this.parts) };
+  }
+
+  pod(uid: string): Pod | undefined {
+    return findPod(this.parts, uid);
   }
 
   async settled({ waits = false } = {}): Promise<void> {
@@ -196,6 +209,10 @@ export class Kubelet
     // Checks now, so that a hung runtime is noticed soon.
     this.parts.runtimeState.checkNow();
     return this.parts.operations.act(request, signal);
+  }
+
+  operateWorkload(request: WorkloadRequest): Promise<string> {
+    return this.parts.workloadOperations.act(request);
   }
 
   pastRevisions(pod: PodName): RevisionSummary[] {
@@ -298,13 +315,15 @@ export class Kubelet
     await deps.followNodeIPs?.((before) => {
       const message = `The address of the node changed from ${before.join(', ')} to ${deps.node.nodeIPs().join(', ')}`;
       parts.events.emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAddressChanged, message });
-      parts.serviceNames.update();
+      parts.services.update();
     }, stopped);
   }
 
   private async keepNetwork(stopped: AbortSignal): Promise<void> {
     const { deps, parts } = this;
-    await deps.keepNetwork?.(() => {
+    await deps.keepNetwork?.((wasCut) => {
+      parts.services.update();
+      if (!wasCut) return;
       const message = 'Something removed iptables rules of the pod network; they are restored';
       parts.events.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.networkRulesRestored, message });
     }, stopped);

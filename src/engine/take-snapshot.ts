@@ -1,10 +1,11 @@
 import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName, podKey } from '../api/values/pod-names.ts';
+import { workloadKey } from '../api/values/workload.ts';
 import type { KubeletParts } from './build/new-kubelet.ts';
 import { outdatedContainers, runsOf } from './sync-loop/outdated-containers.ts';
 import type { OutgoingText } from './redaction/outgoing-text.ts';
-import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot } from './view/snapshot.ts';
+import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot, WorkloadSnapshot } from './view/snapshot.ts';
 
 interface SnapshotOptions {
   nodeIPs: readonly string[];
@@ -16,7 +17,7 @@ interface SnapshotOptions {
 export function takeSnapshot(
   parts: KubeletParts,
   options: SnapshotOptions,
-): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'pods'> & {
+): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'workloads' | 'serviceProblems' | 'pods'> & {
   runtime: Pick<
     EngineSnapshot['runtime'],
     'name' | 'version' | 'error' | 'networkError' | 'networkCommands' | 'readOnlyDisk'
@@ -25,6 +26,8 @@ export function takeSnapshot(
   const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
   const error = runtimeState.waitsBecause();
+  const workloads = workloadSnapshots(parts);
+  const serviceProblems = parts.services.snapshot().map((one) => ({ ...one, message: outgoing.text(one.message) }));
   const { networkError, networkCommands, readOnlyDisk, name, version } = runtimeState;
   return {
     runtime: {
@@ -42,6 +45,8 @@ export function takeSnapshot(
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
     sources: config.snapshot().map((source) => ({ ...source, problems: outgoing.problems(source.problems) })),
+    ...(workloads.length > 0 && { workloads }),
+    ...(serviceProblems.length > 0 && { serviceProblems }),
     pods: podSnapshots(parts, options),
   };
 }
@@ -57,7 +62,23 @@ export function takeActivity(parts: KubeletParts): Omit<EngineActivity, 'nodeNam
     return workers.has(uid) ? { pod, isDeclared, state: workers.snapshot(uid).state } : { pod, isDeclared };
   });
   const runtimeOnly = workers.runtimeOnlyStates();
-  return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods, runtimeOnly };
+  const workloads = parts.workloads.snapshot();
+  return { ...(lastRelistAt === undefined ? {} : { lastRelistAt }), pods, workloads, runtimeOnly };
+}
+
+/** Returns a declared pod, or one that is still terminating, with its ephemeral containers and its newest status. */
+export function findPod(parts: KubeletParts, uid: string): Pod | undefined {
+  const { podManager, workers } = parts;
+  const pod = podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid);
+  return pod && withStatus(parts, pod);
+}
+
+function workloadSnapshots({ workloads, config, outgoing }: KubeletParts): WorkloadSnapshot[] {
+  return workloads.snapshot().map((workload) => {
+    const conditions = workload.conditions.map((one) => ({ ...one, message: outgoing.text(one.message) }));
+    const declaredBy = config.declarer(workloadKey(workload));
+    return { ...workload, conditions, ...(declaredBy && { declaredBy }) };
+  });
 }
 
 /** If a pod has several revisions, the declared one comes last. */
@@ -108,8 +129,9 @@ function podSnapshot(
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = starter.rejectionOf(uid);
   const awaits = starter.awaitedBy(uid);
+  const sandboxDelay = parts.sandboxDelays.get(uid);
   const pulls = pullWatch.of(uid);
-  const declaredBy = parts.config.declarer(declared.metadata);
+  const declaredBy = parts.config.declarer(`Pod/${podKey(declared.metadata)}`);
   const backOffUntil = backOffEnds(parts, uid);
   return {
     pod,
@@ -126,6 +148,7 @@ function podSnapshot(
     ...(backOffUntil && { backOffUntil }),
     ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
     ...(awaits && { awaits }),
+    ...(sandboxDelay && { sandboxDelay }),
     ...(pulls.length === 0 ? {} : { pulls }),
     events: events.eventsOf(uid),
   };

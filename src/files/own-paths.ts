@@ -4,7 +4,8 @@ import { hasCode, UserError } from '../errors.ts';
 
 /** Folders in a root-dir whose content the agent runs, trusts or sends secrets to. */
 const readFolders = [
-  ...['applied', 'cni', 'cni/net.d', 'containerd', 'containerd/certs.d', 'images', 'manifests-last-good'],
+  ...['applied', 'cni', 'cni/net.d', 'containerd', 'containerd/certs.d', 'image_manager', 'images'],
+  'manifests-last-good',
   ...['persistent-volumes', 'pki', 'plugins', 'plugins_registry', 'pods', 'runs', 'seccomp'],
   ...['state', 'state/git', 'state/history', 'state/operations', 'state/status-urls'],
 ] as const;

@@ -76,12 +76,18 @@ export async function readFileTail(path: string, maxBytes: number): Promise<Uint
 
 /**
  * Writes a file of ours in place, so that a container that has it mounted sees the new content. First removes a link,
- * named pipe or other entry in its place, without writing to it. If the disk is full, the old content stays. Rejects
- * with the error of the file system.
+ * named pipe or other entry in its place, without writing to it. If the disk is full, the old content stays. A kill
+ * leaves the old or the new content, and perhaps blank lines after it. Rejects with the error of the file system, with
+ * `mayCreate: false` also if the file is missing.
  */
-export async function writeInPlace(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+export async function writeInPlace(
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+  { mayCreate = true } = {},
+): Promise<void> {
   const bytes = Buffer.from(content);
-  const file = await openToWrite(path, mode);
+  const file = mayCreate ? await openToWrite(path, mode) : await openAs(path, readWrite, {});
   try {
     const { size, mode: found } = await file.stat();
     if (!(await holds(file, size, bytes))) await replaceContent(file, size, bytes);
@@ -98,17 +104,22 @@ async function holds(file: FileHandle, size: number, bytes: Buffer): Promise<boo
   return size === bytes.length && (await readAt(file, 0, size, size)).equals(bytes);
 }
 
-/** If the content grows, first allocates the additional space. The rest overwrites bytes that already have space. */
+/**
+ * If the content grows, first allocates the additional space, with blank lines. If it shrinks, blank lines replace the
+ * rest.
+ */
 async function replaceContent(file: FileHandle, size: number, bytes: Buffer): Promise<void> {
   try {
-    await writeAt(file, size, bytes.subarray(size));
+    await writeAt(file, size, blankLines(bytes.length - size));
   } catch (error) {
     await file.truncate(size);
     throw error;
   }
-  await writeAt(file, 0, bytes.subarray(0, size));
+  await writeAt(file, 0, Buffer.concat([bytes, blankLines(size - bytes.length)]));
   await file.truncate(bytes.length);
 }
+
+const blankLines = (count: number): Buffer => Buffer.alloc(Math.max(0, count), '\n');
 
 async function writeAt(file: FileHandle, position: number, bytes: Buffer): Promise<void> {
   for (let done = 0; done < bytes.length;) {

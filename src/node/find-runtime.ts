@@ -9,7 +9,7 @@ import {
   type RuntimeEndpoint,
 } from '../containerd/runtime-endpoint.ts';
 import type { UserError } from '../errors.ts';
-import { AgentSilentError, AgentStartingError } from '../server/control/control-call.ts';
+import { AgentSilentError, AgentStartingError } from '../server/control/agent-errors.ts';
 import { fetchRuntimeEndpoint } from '../server/control/control-client.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { lastRuntime } from './last-runtime.ts';

@@ -17,6 +17,7 @@ import type { ContainerNode } from '../engine/kuberuntime/request/generate-conta
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/config/node-config.ts';
 import { UserError } from '../errors.ts';
+import { type PullVerification, verificationPolicies } from '../api/values/pull-verification.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
 /** kubelet: kubelet.go MaxContainerBackOff */
@@ -115,6 +116,7 @@ function imageSettings(options: NodeOptions): ImageSettings {
     registryPullQPS,
     registryBurst,
     isOffline: options.offline,
+    verification: pullVerification(options),
     gc: {
       highThresholdPercent: options.imageGCHighThresholdPercent,
       lowThresholdPercent: options.imageGCLowThresholdPercent,
@@ -122,6 +124,12 @@ function imageSettings(options: NodeOptions): ImageSettings {
       maxAgeMs: options.imageMaximumGCAge,
     },
   };
+}
+
+/** The policy is empty if the gate KubeletEnsureSecretPulledImages is off. */
+function pullVerification(options: NodeOptions): PullVerification | undefined {
+  const policy = verificationPolicies.find((name) => name === options.imagePullCredentialsVerificationPolicy);
+  return policy && { policy, allowlist: options.preloadedImagesVerificationAllowlist };
 }
 
 function refuseCgroupVersion(options: NodeOptions, machine: Machine): void {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -6,6 +7,7 @@ import { systemClock } from '../clock.ts';
 import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
 import type { DockerConfig } from '../engine/images/docker-config.ts';
+import type { Meter } from '../engine/view/meter.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import { readFailure } from '../files/file-failure.ts';
 import type { Logger } from '../logger.ts';
@@ -25,13 +27,14 @@ export interface NodeCredentialsOptions extends CredentialProviderFlags {
 export async function nodeCredentials(
   options: NodeCredentialsOptions,
   logger: Logger,
+  meter?: Pick<Meter, 'count' | 'observe' | 'setSeries'>,
 ): Promise<(repository: string) => Promise<DockerConfig[]>> {
   const { rootDir } = options;
   const places: DockerConfigPlaces = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
   const onBroken = (path: string, err: string): void => {
     logger.warn({ path, err }, 'Skipped a broken registry credentials file');
   };
-  const plugins = await openPlugins(options, logger);
+  const plugins = await openPlugins(options, logger, meter);
   return (repository) =>
     Promise.all([
       readDockerConfigFiles(places, onBroken),
@@ -39,12 +42,17 @@ export async function nodeCredentials(
     ]);
 }
 
-async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Promise<CredentialPlugin[]> {
+async function openPlugins(
+  options: NodeCredentialsOptions,
+  logger: Logger,
+  meter: Pick<Meter, 'count' | 'observe' | 'setSeries'> | undefined,
+): Promise<CredentialPlugin[]> {
   const { imageCredentialProviderConfig: file, imageCredentialProviderBinDir: folder } = options;
   refuseHalfOfCredentialProviders(options);
   if (file === '') return [];
   const binDir = resolve(folder);
-  const providers = await readProviders(resolve(file));
+  const { providers, hash } = await readProviders(resolve(file));
+  meter?.setSeries('kubelet_credential_provider_config_info', 1, { hash });
   for (const { name } of providers) await requireProgram(join(binDir, name));
   const [{ CredentialPlugin }, { execCredentialPlugin }] = await Promise.all([
     import('../engine/images/credential-plugin.ts'),
@@ -57,18 +65,24 @@ async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Pro
         new CredentialPlugin({
           provider,
           exec: (asked, input) => execCredentialPlugin({ binDir, clock: systemClock }, asked, input),
+          meter,
           clock: systemClock,
           logger,
         }),
     );
 }
 
-/** The providers of a file, or of all files of a folder. */
-async function readProviders(path: string): Promise<CredentialProvider[]> {
+/** The providers of a file, or of all files of a folder, and the kubelet's hash of the content. */
+async function readProviders(path: string): Promise<{ providers: CredentialProvider[]; hash: string }> {
+  const hash = createHash('sha256');
   const owners = new Map<string, string>();
   const providers: CredentialProvider[] = [];
   for (const file of await configFiles(path)) {
-    for (const provider of await readProvidersOf(file)) {
+    const read = await readProvidersOf(file);
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(read.bytes.length));
+    hash.update(length).update(read.bytes);
+    for (const provider of read.providers) {
       const { name } = provider;
       const owner = owners.get(name);
       if (owner !== undefined) {
@@ -80,7 +94,7 @@ async function readProviders(path: string): Promise<CredentialProvider[]> {
       providers.push(provider);
     }
   }
-  return providers;
+  return { providers, hash: `sha256:${hash.digest('hex')}` };
 }
 
 /** The file itself, or the files in a folder by name, without those below it. kubelet: plugin/config.go */
@@ -102,13 +116,13 @@ async function configFiles(path: string): Promise<string[]> {
 
 const configName = /\.(?:json|ya?ml)$/;
 
-async function readProvidersOf(file: string): Promise<CredentialProvider[]> {
+async function readProvidersOf(file: string): Promise<{ providers: CredentialProvider[]; bytes: Buffer }> {
   const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
   const bytes = await readRegularFile(file, maxNamedFileBytes, { followLinks: true }).catch((cause: unknown) => {
     throw new UserError(`the credential providers ${file} cannot be read: ${readFailure(cause)}`, { cause });
   });
   const { providers, problems } = loadCredentialProviderConfig(bytes, file);
-  if (providers !== undefined) return providers;
+  if (providers !== undefined) return { providers, bytes };
   const lines = problems.map((problem) => problemText(problem, systemClock.now()));
   throw new UserError(['the credential providers are invalid', ...lines].join('\n'));
 }

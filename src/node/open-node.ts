@@ -1,9 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
-import { hasImageArchives } from '../containerd/import-images-folder.ts';
-import { managedPaths } from '../containerd/managed-paths.ts';
-import type { RuntimeEndpoint, EndpointName } from '../containerd/runtime-endpoint.ts';
-import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { retryWhileUnavailable } from '../cri/retry-while-unavailable.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
@@ -28,31 +24,24 @@ import type { NodeConfig } from '../engine/config/node-config.ts';
 import { newStats } from '../engine/build/new-stats.ts';
 import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
-import { describeFailure } from './failure-text.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
-import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
+import type { RuntimeWait } from './find-runtime.ts';
 import { readHostNetwork } from './detect-node-ips.ts';
-import { importImages, type OnStarting } from './import-images.ts';
 import { reasons } from '../engine/view/reasons.ts';
-import { recordNodePaths } from './last-node-paths.ts';
-import { recordRuntime } from './last-runtime.ts';
 import { monitorNetwork } from './network-monitor.ts';
 import { NodeAddresses } from './node-addresses.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
-import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
-import { moveToOwnScope } from './own-scope.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { findUserNamespaceIDs } from './user-namespace-ids.ts';
-import { reportSetAside } from './report-set-aside.ts';
-import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 import { cgroupFiles } from '../engine/container-manager/cgroup-files.ts';
 import { NodeProcesses, type ProcessSettings } from '../engine/container-manager/node-processes.ts';
+import { keepNetwork, openNodeRuntime, type RuntimeRequest } from './open-node-runtime.ts';
 
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
@@ -62,19 +51,11 @@ export interface Node {
   close(): void;
 }
 
-export interface NodeRequest {
-  options: NodeOptions;
+export interface NodeRequest extends RuntimeRequest {
   sources: (node: { nodeName: string }) => PodSource[];
   /** Returns the state of the status URLs, for the snapshot. */
   statusURLs?: KubeletDeps['statusURLs'];
-  logger: Logger;
   faults: Faults;
-  /** Stops the start. */
-  signal: AbortSignal;
-  /** Counts what the engine and its runtime do. */
-  metrics: Pick<AgentMetrics, 'counts'>;
-  /** Called before loading images, which may take long. */
-  onStarting?: OnStarting;
 }
 
 /**
@@ -83,7 +64,11 @@ export interface NodeRequest {
  */
 export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['onWaiting']): Promise<Node> {
   const { options, sources, logger, faults, signal } = request;
-  const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
+  const credentials = await nodeCredentials(
+    options,
+    logger.child({ component: 'credentials' }),
+    request.metrics.counts,
+  );
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const early: string[] = [];
   let warnOfStore = (sentence: string): void => void early.push(sentence);
@@ -121,7 +106,8 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     sources: sources(node),
     node,
     followNodeIPs: (onChange, stopped) => addresses.follow(onChange, stopped),
-    keepNetwork: runtime.keepNetwork,
+    serviceNetwork: runtime.services,
+    keepNetwork: keepNetwork(runtime),
     logind,
     cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,
@@ -224,162 +210,6 @@ async function sendPodCIDR(
   } catch (error) {
     logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime rejected the pod CIDR');
   }
-}
-
-interface NodeRuntime {
-  endpoint: RuntimeEndpoint;
-  connection: OwnRuntimeConnection;
-  release: () => void;
-  /** PID of a runtime that the agent started. */
-  pid: () => number | undefined;
-  /** Wraps a runtime to reload a missing pause image, and to lead host ports to pods. */
-  wrap: (runtime: RuntimeService) => RuntimeService;
-  keepNetwork?: KubeletDeps['keepNetwork'];
-  /** Names of the images from archives. */
-  keptImages: readonly string[];
-}
-
-async function openNodeRuntime(
-  request: NodeRequest,
-  onWaiting: RuntimeWait['onWaiting'] | undefined,
-  onStoreReplaced: (sentence: string) => void,
-): Promise<NodeRuntime> {
-  const { options, logger, signal } = request;
-  const endpoint = await findRuntimeEndpoint({
-    rootDir: options.runtimeRootDir,
-    flag: options.containerRuntimeEndpoint || undefined,
-    flagName: endpointName(options),
-    wait: onWaiting && { onWaiting, signal },
-  });
-  logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  await recordRuntime(options.rootDir, endpoint, logger).catch((error: unknown) => {
-    logger.warn(
-      { err: error },
-      'Recording the runtime failed; once this agent has stopped, name the runtime in commands',
-    );
-  });
-  const started = endpoint.managed
-    ? await startManaged(request, onStoreReplaced)
-    : await shareRuntime(endpoint.endpoint, request);
-  const { rootDir } = options;
-  const connection = await openOwnRuntime(
-    endpoint.endpoint,
-    { rootDir, makesPods: true, logger, signal },
-    { ...options, onCall: request.metrics.counts.called },
-  );
-  await recordNodePaths(rootDir, options, logger).catch((error: unknown) => {
-    logger.warn({ err: error }, 'Recording the flags failed; once this agent has stopped, pass them to down');
-  });
-  return { endpoint, connection, ...started };
-}
-
-const endpointName = ({ containerRuntimeEndpoint, configuration }: NodeOptions): EndpointName =>
-  containerRuntimeEndpoint === configuration.containerRuntimeEndpoint
-    ? 'containerRuntimeEndpoint in the configuration'
-    : '--container-runtime-endpoint';
-
-type Started = Pick<NodeRuntime, 'release' | 'pid' | 'wrap' | 'keepNetwork' | 'keptImages'>;
-
-/** Milliseconds to wait, because the check reads all processes, and pods come first. */
-const orphanShimsAfterMs = 5000;
-
-/** A runtime that is not managed. Only logs an error for image archives that it cannot import. */
-async function shareRuntime(endpoint: string, request: NodeRequest): Promise<Started> {
-  const keptImages = await importIntoRuntime(endpoint, request);
-  return {
-    release: warnOfOrphanShims(endpoint, request.logger),
-    pid: () => undefined,
-    // The pause image and the network of another containerd are not ours.
-    wrap: (runtime) => runtime,
-    keptImages,
-  };
-}
-
-async function importIntoRuntime(
-  endpoint: string,
-  { options, logger, signal, onStarting }: NodeRequest,
-): Promise<readonly string[]> {
-  const rootDir = options.runtimeRootDir;
-  const importFolder: Parameters<typeof importImages>[0]['importFolder'] = async (ended, onProgress) => {
-    const { importIntoShared } = await import('../containerd/import-into-shared.ts');
-    return importIntoShared({ endpoint, rootDir, clock: systemClock, signal: ended, onProgress });
-  };
-  try {
-    // The import is loaded on demand, because most shared runtimes pull their images.
-    if (!(await hasImageArchives(managedPaths(rootDir).imagesFolder))) return [];
-    return await importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
-  } catch (error) {
-    signal.throwIfAborted();
-    const { message, hint } = describeFailure(error);
-    logger.error({ err: message, ...(hint !== undefined && { hint }) }, 'No image archive was imported');
-    return [];
-  }
-}
-
-/** Only warns, because another containerd's shims are not ours to stop. Returns a function that stops the check. */
-function warnOfOrphanShims(endpoint: string, logger: Logger): () => void {
-  const released = new AbortController();
-  const { signal } = released;
-  const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
-  const cancel = systemClock.after(orphanShimsAfterMs, () => {
-    void orphanShims.check();
-  });
-  return () => {
-    cancel();
-    released.abort();
-  };
-}
-
-/** A containerd that has not answered after this many milliseconds is a slow step of the start. */
-const slowStartMs = 3000;
-
-async function startManaged(
-  { options, logger, signal, onStarting }: NodeRequest,
-  onStoreReplaced: (sentence: string) => void,
-): Promise<Started> {
-  const [{ ManagedContainerd }, { parsePodCIDR }] = await Promise.all([
-    import('../containerd/managed-containerd.ts'),
-    import('../containerd/pod-cidr.ts'),
-  ]);
-  const rootDir = options.runtimeRootDir;
-  const managed = new ManagedContainerd({
-    rootDir,
-    clock: systemClock,
-    logger,
-    // Runs that share a containerd must not interrupt each other's pulls.
-    restartsForChanges: rootDir === options.rootDir,
-    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
-    systemdCgroup: options.cgroupDriver === 'systemd',
-    ...(!options.keepDamagedStore && { onSetAside: reportSetAside(logger, onStoreReplaced) }),
-    network: { podCIDR: parsePodCIDR(options.podCIDR), mtu: options.networkPluginMTU },
-  });
-  const starting = managed.start(signal);
-  let doing: string | undefined = 'its containerd does not answer yet';
-  const cancelNotice = systemClock.after(slowStartMs, () => {
-    // It is called again below, and then stops the start if it fails.
-    onStarting?.(() => doing).catch(() => undefined);
-  });
-  const { pid, adopted, warnings } = await starting.finally(() => {
-    doing = undefined;
-    cancelNotice();
-  });
-  logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
-  managed.network.warnOnce(warnings);
-  const importFolder = managed.importImages.bind(managed);
-  const importing = importImages({ importFolder, clock: systemClock, logger, signal, onStarting });
-  const names = await importing.catch((error: unknown) => {
-    managed.release();
-    throw error;
-  });
-  return {
-    release: () => {
-      managed.release();
-    },
-    pid: () => managed.pid,
-    wrap: (runtime) => managed.network.withHostPorts(managed.withPauseImage(runtime)),
-    keepNetwork: (onRestored, stopped) => managed.network.keep(onRestored, stopped),
-    keptImages: names,
-  };
 }
 
 interface Deps {

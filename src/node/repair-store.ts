@@ -6,7 +6,7 @@ import {
 } from '../containerd/managed-containerd.ts';
 import { hasManagedContainerd } from '../containerd/managed-paths.ts';
 import { UserError } from '../errors.ts';
-import { readAgentProcess } from '../server/control/control-call.ts';
+import { readAgentProcess } from '../server/control/agent-process.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { lastRuntime } from './last-runtime.ts';

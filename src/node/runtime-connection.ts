@@ -5,6 +5,7 @@ import { containerdEventStream } from '../containerd/containerd-event-stream.ts'
 import { endingLostTasks } from '../containerd/ending-lost-tasks.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
 import { probeEndpoint } from '../containerd/probe-endpoint.ts';
+import { readStoreDamage } from '../containerd/store-damage.ts';
 import { isDeadlineExceeded } from '../cri/errors.ts';
 import { type Channel, openChannel } from '../cri/grpc-channel.ts';
 import { grpcImageService } from '../cri/grpc-image-service.ts';
@@ -19,7 +20,7 @@ import { criEventStream, type RuntimeEventStream } from '../engine/pleg/runtime-
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { needsRoot } from '../process/needs-root.ts';
-import { readAgentProcess } from '../server/control/control-call.ts';
+import { readAgentProcess } from '../server/control/agent-process.ts';
 import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { findRuntimeOfAgent } from './find-runtime.ts';
 import { ownedRuntime, type RootKeeper } from './owned-runtime.ts';
@@ -147,6 +148,8 @@ async function requireManagedContainerd(rootDir: string, timeoutMs: number): Pro
       cause,
     });
   }
+  const damage = await readStoreDamage(rootDir);
+  if (damage !== undefined) throw damage;
   if (result.kind === 'no-cri') {
     throw new UserError(`containerd runs without its CRI plugin at ${endpoint}`, {
       hint: `Its log: ${logFile}`,

@@ -33,6 +33,7 @@ export class ServiceManager {
   private readonly outgoing: OutgoingText;
   private readonly queue = new SerialQueue();
   private isReady = false;
+  private hasBeenReady = false;
 
   /**
    * Removes the variables of systemd from the environment, so that no child of the agent sends notifications in its
@@ -57,6 +58,16 @@ export class ServiceManager {
     return this.socket !== undefined;
   }
 
+  /** True until the first `ready`, if systemd waits for it. */
+  get isStarting(): boolean {
+    return this.isThere && !this.hasBeenReady;
+  }
+
+  /** Gives a start that is in progress this much more time. */
+  async extendStart(ms: number): Promise<void> {
+    if (this.isStarting) await this.send([`EXTEND_TIMEOUT_USEC=${ms * 1000}`]);
+  }
+
   /** Sends the text that `systemctl status` shows. */
   async status(text: string): Promise<void> {
     await this.send([this.statusOf(text)]);
@@ -65,6 +76,7 @@ export class ServiceManager {
   /** Reports that the unit has started, and its main PID, because a shell may have started it. */
   async ready(text: string): Promise<void> {
     this.isReady = true;
+    this.hasBeenReady = true;
     await this.send(['READY=1', `MAINPID=${this.deps.pid}`, this.statusOf(text)]);
   }
 

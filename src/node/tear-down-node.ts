@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import { managedPaths } from '../containerd/managed-paths.ts';
 import { DamagedStoreError } from '../containerd/start-problem.ts';
+import { removeServiceRules } from '../containerd/service-network.ts';
 import { stopShims } from '../containerd/stop-shims.ts';
 import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
@@ -97,6 +98,9 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
     await removeLeftCgroups(options, manager, { cgroupDriver: cgroupDrivers[index] ?? 'cgroupfs', isForeign });
     await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   }
+  await removeServiceRules(options.rootDir, systemClock).catch((error: unknown) => {
+    logger.warn({ err: errorMessage(error) }, 'Kept the iptables rules of Services');
+  });
   const mayDelete = options.deletesClaims && failures.length === 0;
   const stillMounted = failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
   return { failures, keptManifests: unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
@@ -276,8 +280,14 @@ async function stopWithoutContainerd({ rootDir, runtimeRootDir }: TearDownOption
 /** Stops the containers of pods that containerd could not stop, such as on a disk that became read-only. */
 async function stopFailed(options: TearDownOptions, failures: readonly RemovalFailure[]): Promise<RemovalFailure[]> {
   if (!failures.some(({ mayRun }) => mayRun)) return [...failures];
-  await stopWithoutContainerd(options);
+  return withStopped(failures, await stopWithoutContainerd(options));
+}
+
+/** Returns the failures once these pods, by UID, are stopped. Others may run on. */
+export function withStopped(failures: readonly RemovalFailure[], stopped: readonly string[]): RemovalFailure[] {
   return failures.map((failure) =>
-    failure.mayRun ? { ...failure, mayRun: false, reason: `it is stopped, but ${failure.reason}` } : failure,
+    failure.mayRun && stopped.includes(failure.uid)
+      ? { ...failure, mayRun: false, reason: `it is stopped, but ${failure.reason}` }
+      : failure,
   );
 }

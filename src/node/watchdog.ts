@@ -10,6 +10,25 @@ interface Deps {
   logger: Logger;
 }
 
+/** Milliseconds between extensions of the time for the start, and how long each lasts. */
+const extensionPeriodMs = 60_000;
+const extensionMs = 300_000;
+
+/**
+ * Lets systemd wait for the start as long as the agent lives: TimeoutStartSec of its unit is for one that hangs.
+ * Returns when the unit has started. Rejects with the signal's reason if it is aborted first.
+ */
+export async function extendStart(
+  service: Pick<ServiceManager, 'isStarting' | 'extendStart'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (service.isStarting) {
+    await clock.sleep(extensionPeriodMs, { signal });
+    await service.extendStart(extensionMs);
+  }
+}
+
 /** kubelet: watchdog_linux.go retryBackoff */
 const retryMs = 1000;
 

@@ -41,6 +41,8 @@ export function describeEvent(event: KubeletEvent): EventText {
       return { pod: event.pod, title: event.type, detail: `from ${event.source}`, color: 'cyan' };
     case 'PodStatusChanged':
       return { pod: event.pod, title: 'PodStatus', detail: `${event.phase}${event.ready ? ', ready' : ', not ready'}` };
+    case 'WorkloadChanged':
+      return { title: event.type, detail: `${event.name}: ${event.available} of ${event.desired} available` };
     case 'SourceRead':
       return { title: 'SourceRead', detail: `${event.where}: ${event.pods} pods, ${event.problems.length} problems` };
     case 'PullProgressed':

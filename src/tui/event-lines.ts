@@ -95,6 +95,7 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all' | 'ne
     case 'PodStatusChanged':
     case 'SourceRead':
     case 'PullProgressed':
+    case 'WorkloadChanged':
       return undefined;
   }
 }

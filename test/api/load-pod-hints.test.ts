@@ -107,6 +107,56 @@ test.each([
 });
 
 test.each([
+  ['hostPort: 80, hostIP: 192.0.2.1', []],
+  ['hostPort: 80, hostIP: "::1"', []],
+  ['hostPort: 80, hostIP: ""', []],
+  ...['eth0', '010.0.0.1', 'fe80::1%eth0', '192.0.2.1/32', '192.0.2.1 -j DROP'].map((text): [string, string[]] => [
+    `hostPort: 80, hostIP: "${text}"`,
+    [
+      `10:67 warning spec.containers[0].ports[0].hostIP: "${text}" is not an IP address: the pod cannot start (Write an address of this node, such as 192.0.2.1, or remove hostIP.)`,
+    ],
+  ]),
+  [
+    'hostIP: 192.0.2.1',
+    ['10:53 warning spec.containers[0].ports[0].hostIP: hostIP has no effect without hostPort (Set hostPort.)'],
+  ],
+])('the address of a host port: %s', (fields, expected) => {
+  const { problems } = loadPod(pod('containerPort: 80, protocol: TCP', `containerPort: 80, ${fields}`), options);
+  expect(
+    problems.map(
+      ({ line, column, severity, field, message, hint }) =>
+        `${line}:${column} ${severity} ${field}: ${message} (${hint})`,
+    ),
+  ).toEqual(expected);
+  const onHost = pod('containerPort: 80, protocol: TCP', `containerPort: 80, ${fields}`);
+  expect(loadPod(onHost.replace('spec:', 'spec:\n  hostNetwork: true'), options).problems).toEqual([]);
+});
+
+test.each([
+  ['until nslookup db.default.svc; do sleep 2; done', 'nslookup'],
+  ['while ! dig +short db; do sleep 2; done', 'dig'],
+  ['until nc -z db 5432; do sleep 1; done', undefined],
+  ['nslookup example.com', undefined],
+])('a loop that waits: %s', (loop, program) => {
+  const text = JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web' },
+    spec: {
+      initContainers: [{ name: 'wait', image: 'busybox:1', command: ['sh', '-c', loop] }],
+      containers: [{ name: 'app', image: 'app:1' }],
+    },
+  });
+  expect(loadPod(text, options).problems.map(({ field, message }) => `${field}: ${message}`)).toEqual(
+    program === undefined
+      ? []
+      : [
+          `spec.initContainers[0].command[2]: ${program} asks a DNS server, which knows no Services of this node: the loop may not end`,
+        ],
+  );
+});
+
+test.each([
   ['/var/lib/kubelet/device-plugins', '/var/lib/kubelet-ts', 1],
   ['/var/lib/kubelet/plugins_registry/', '/var/lib/kubelet-ts', 1],
   ['/var/lib/kubelet/plugins/csi.example', '/var/lib/kubelet-ts', 1],

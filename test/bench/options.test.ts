@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ownMeasures, stageMeasures } from '../../bench/measures.ts';
+import { boxMeasures, ownMeasures, stageMeasures } from '../../bench/measures.ts';
 import { parseOptions } from '../../bench/options.ts';
 
-const names = Object.keys({ ...stageMeasures, ...ownMeasures });
+const names = Object.keys({ ...stageMeasures, ...boxMeasures, ...ownMeasures });
 const page = readFileSync(new URL('../../docs/internals/performance.md', import.meta.url), 'utf8');
 
 test('docs/internals/performance.md names every measure', () => {
@@ -42,7 +42,7 @@ test('the bench accepts the options of docs/internals/performance.md, and no unk
     ...usual,
     report: true,
     sizes: [1000],
-    only: ['one', 'init', 'many', 'boot', 'scrape', 'run-once', 'scale'],
+    only: ['one', 'init', 'many', 'boot', 'scrape', 'run-once', 'box', 'scale'],
   });
   expect(() => parseOptions(['--report', '--containerd', '1.6,2'], names)).toThrow('name one release of containerd');
   expect(() => parseOptions(['--only', 'idle'], names)).toThrow('there is no measure "idle"');

@@ -27,6 +27,7 @@ function makeReport(...others: string[]): Report {
     runs: 3,
     figures: figures.summaries(),
     recorded: [kubelet],
+    stated: [{ who: 'k3s', memory: '500 MB', source: 'https://k3s.example' }],
     measures: ['one', 'init'],
   };
 }
@@ -50,6 +51,19 @@ Medians of at most 3 runs on 2026-01-31. One pod is one busybox container on the
 - kubelet 1.32: recorded on another machine.
 `);
   expect(page).toContain('`--only` accepts `one`, `init`.');
+});
+
+test('what others state of their memory stands next to that of a box, with its source', () => {
+  const report = makeReport();
+  expect(performancePage(report)).not.toContain('k3s');
+  const figures = new Figures();
+  figures.add({ what: 'memory (PSS) of agent, containerd and shims, 1 pod', unit: 'MB' }, 'kubelet-ts', 100);
+  expect(performancePage({ ...report, figures: figures.summaries() }).split('## ')[1]).toBe(`Memory of others
+
+PSS counts shared pages in parts, so figures add up. Containers of pods are not in it. Others measure in other ways:
+
+- k3s: 500 MB ([source](https://k3s.example))
+`);
 });
 
 test('a program that was measured in this run is shown without its recorded figures', () => {

@@ -41,6 +41,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       registryPullQPS: 0,
       registryBurst: 0,
       isOffline: false,
+      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
     containerGC: defaultContainerGCPolicy,

@@ -56,6 +56,15 @@ test.each([
   expect(await applyAfter(undefined, ...words(file))).toEqual({ stdout: 'pod/web created\n', stderr: start });
 });
 
+test('apply keeps no pod that Helm would run at another time', async () => {
+  const file = join(await temporaryFolder(), 'chart.yaml');
+  const hook = pod.replace('{name: web}', '{name: web-test, annotations: {helm.sh/hook: test}}');
+  await writeFile(file, `${pod}---\n${hook}`);
+  const { stdout, stderr } = await applyAfter(undefined, file);
+  expect(stdout).toBe('pod/web created\n');
+  expect(stderr).toContain('Helm runs this only at test: no pod is declared');
+});
+
 test('apply without a manifest says how to name one', async () => {
   await expect(applyAfter(undefined)).rejects.toMatchObject({
     message: 'no manifest was named',

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { objectsNamed, register } from '../../src/commands/delete.ts';
@@ -38,6 +40,16 @@ test.each([
   ['runtimeclass/x', 'runtimeclass.node.k8s.io "x"', 'No applied object has this name.'],
 ])('delete %s names no applied object', async (word, what, hint) => {
   expect(await stderrOf(word)).toBe(`error: ${what} not found\nhint: ${hint}\n`);
+});
+
+test('delete -f says nothing about fields that have no effect, and leaves out hooks', async () => {
+  const file = join(await temporaryFolder(), 'web.yaml');
+  const hook =
+    'kind: Pod\nmetadata: {name: test, annotations: {helm.sh/hook: test}}\nspec: {containers: [{name: a, image: b}]}';
+  const service = 'kind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}';
+  await writeFile(file, [service, hook].map((object) => `apiVersion: v1\n${object}\n`).join('---\n'));
+  const hint = 'No applied object has this name in namespace default.';
+  expect(await stderrOf('-f', file)).toBe(`error: service "web" not found\nhint: ${hint}\n`);
 });
 
 test('a word without a name is answered with all forms', () => {

@@ -10,6 +10,8 @@ import { willRestart } from '../../src/commands/pod/watch-container-exit.ts';
 import type { Container } from '../../src/cri/types.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
+import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
+import { startFakeAgent } from './fake-agent.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 let directory: string;
@@ -60,6 +62,20 @@ describe('logs', () => {
     const deps = makeDeps(await runtimeWithLogs());
     await logs(deps, ...args);
     expect(deps.printed.stdout).toBe(expected);
+  });
+
+  test('deploy/web means a Ready pod of the workload', async () => {
+    const pods = [makeEntry('web', { containerState: { waiting: {} } }), makeEntry('web-1')];
+    const workloads = [{ kind: 'Deployment', namespace: 'default', name: 'web', pods: ['web', 'web-1'] }];
+    await startFakeAgent(directory, { '/v1/snapshot': { ...makeSnapshot(pods), workloads } });
+    const logPaths = { main: join(directory, 'main.log') };
+    await writeFile(logPaths.main, '2024-05-06T07:08:09Z stdout F one\n');
+    const ofPod = { 'io.kubernetes.container.name': 'main', 'io.kubernetes.pod.uid': 'uid-web-1' };
+    const container = { ...makeContainer({ id: 'main', name: 'main' }), labels: ofPod };
+    const sandboxes = [makeSandbox({ name: 'web' }), makeSandbox({ name: 'web-1' })];
+    const deps = makeDeps(makeRuntime(sandboxes, [container], { logPaths }));
+    await logs(deps, 'deploy/web');
+    expect(deps.printed).toMatchObject({ stdout: 'one\n', stderr: 'Found 2 pods, using pod/web-1\n' });
   });
 
   test('-p -f ends with the previous instance', async () => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { registerOperation } from '../../src/commands/operate.ts';
-import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
+import type { PodSnapshot, WorkloadSnapshot } from '../../src/engine/view/snapshot.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../tui/make-snapshot.ts';
 import { type Asked, startFakeAgent } from './fake-agent.ts';
@@ -74,6 +74,25 @@ test('restart does not return while the old container runs, unless told so', asy
   expect(await restart({}, '--all')).toBe('pod/web-edge1 restarts\n');
 });
 
+test.each([
+  ['while the earlier revision stops', { replacedBy: 'uid-new' }],
+  ['until the earlier revision is asked to stop', { waitingUpdate: { reason: 'OnDelete', message: 'waits' } }],
+  ['while its containers are updated in place', { outdatedContainers: ['main'] }],
+  ['while its new image is pulled', { waitingUpdate: { reason: 'Pulling', message: 'pulling app:2' } }],
+])('restart of a pod that changes its revision waits %s', async (_what, changes) => {
+  await expect(restart(changes, 'web')).rejects.toMatchObject({
+    message: 'kubelet-ts exited before these pods had restarted: web-edge1',
+  });
+});
+
+test('restart ends with the reason if a pod cannot change its revision', async () => {
+  const waitingUpdate = { reason: 'ErrImagePull', message: 'app:2 not found' };
+  await expect(restart({ waitingUpdate }, 'web')).rejects.toMatchObject({
+    message: 'pod web-edge1 keeps its earlier revision: ErrImagePull: app:2 not found',
+    hint: 'kubelet-ts explain default/web-edge1',
+  });
+});
+
 test('restart ends with the reason if a container cannot start again', async () => {
   const broken = makeEntry('web-edge1', { containerState: { waiting: { reason: 'ErrImagePull' } } });
   await expect(restart({ ...broken, restarting: ['main'] }, 'web')).rejects.toMatchObject({
@@ -98,5 +117,57 @@ test('an agent that ends before its answer is started again first', async () => 
     name: 'UserError',
     message: 'kubelet-ts exited before it reported on default/web-edge1',
     hint: 'Start it again, then check the pod: kubelet-ts describe default/web-edge1',
+  });
+});
+
+const deployment = { kind: 'Deployment', namespace: 'default', name: 'web', conditions: [], pods: ['web-edge1'] };
+const done = { desired: 1, current: 1, ready: 1, available: 1, updated: 1 };
+
+/** Runs `restart` next to an agent with a Deployment, which waits for nothing. */
+async function restartDeployment(
+  changes: object,
+  pod: PodSnapshot,
+  ...words: string[]
+): Promise<{ stdout: string; asked: Asked[] }> {
+  const rootDir = await temporaryFolder();
+  const asked = await startFakeAgent(rootDir, {
+    '/v1/snapshot': makeSnapshot([pod], { workloads: [{ ...deployment, ...done, ...changes } as WorkloadSnapshot] }),
+    '/v1/workloads/Deployment/default/web/restart': { message: 'restarted' },
+    '/v1/pods/default/web-edge1/restart': { message: 'pod/web-edge1 restarts' },
+  });
+  const deps = makeDeps(makeRuntime([], []));
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerOperation('restart')(program, deps);
+  await program.parseAsync(['restart', '--root-dir', rootDir, ...words], { from: 'user' });
+  return { stdout: deps.printed.stdout, asked: asked.filter(([request]) => request.startsWith('POST')) };
+}
+
+test('restart of a workload is a rollout, and waits for it', async () => {
+  const rolledOut = 'deployment.apps/web restarted\ndeployment "web" successfully rolled out\n';
+  for (const words of [['deploy/web'], ['deployment', 'web']]) {
+    expect(await restartDeployment({}, makeEntry('web-edge1'), ...words)).toEqual({
+      stdout: rolledOut,
+      asked: [['POST /v1/workloads/Deployment/default/web/restart', {}]],
+    });
+  }
+  expect((await restartDeployment({}, makeEntry('web-edge1'), 'deploy/web', '--wait=false')).stdout).toBe(
+    'deployment.apps/web restarted\n',
+  );
+});
+
+test.each([
+  ['with a container', {}, ['deploy/web', '-c', 'main']],
+  ['with OnDelete', { conditions: [{ reason: 'OnDelete' }] }, ['deploy/web']],
+])('restart of a workload %s restarts its pods in place', async (_what, changes, words) => {
+  const { asked } = await restartDeployment(changes, makeEntry('web-edge1'), ...words);
+  expect(asked.map(([request]) => request)).toEqual(['POST /v1/pods/default/web-edge1/restart']);
+});
+
+test('restart of a workload with a stopped pod is refused, because its rollout would wait', async () => {
+  const entry = makeEntry('web-edge1');
+  const stopped = { ...entry, pod: { ...entry.pod, status: { ...entry.pod.status, reason: 'Stopped' } } };
+  await expect(restartDeployment({}, stopped, 'deploy/web')).rejects.toMatchObject({
+    message: 'pod web-edge1 of deployment.apps/web is stopped',
+    hint: 'Start it: kubelet-ts start web-edge1',
   });
 });

@@ -22,7 +22,7 @@ test('a command that reads no input leaves stdin alone', async () => {
 test.each([
   ['lgos', 'Did you mean kubelet-ts logs?'],
   ['pods', 'Use: kubelet-ts ps'],
-  ['rollout', 'Show the revisions of a pod: kubelet-ts history POD'],
+  ['undo', 'Use: kubelet-ts rollback POD'],
   ['frobnicate', 'kubelet-ts --help lists all commands.'],
 ])('the unknown command %s is answered with the one that is meant', async (word, hint) => {
   await expect(runProgram(['node', 'kubelet-ts', word])).rejects.toMatchObject({

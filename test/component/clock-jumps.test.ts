@@ -105,3 +105,20 @@ describe.each(jumps)('when the clock is set %s', (_where, byMs) => {
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
   });
 });
+
+test('a pod that started before the clock of the machine was set has its age ten seconds after that', async () => {
+  const world = await World.make();
+  const today = Date.UTC(2030, 0, 1);
+  world.clock.setWallClock(0);
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.set(makeStaticPod('web'));
+  await world.until(() => engine.isReady('web-edge1'));
+  await world.pass(60_000);
+  const startedMsAgo = (): number =>
+    world.clock.now() - Date.parse(engine.pod('web-edge1')?.pod.status?.startTime ?? '');
+  const before = startedMsAgo();
+  world.clock.setWallClock(today);
+  await world.pass(10_500);
+  expect(Math.round((startedMsAgo() - before) / 1000)).toBe(11);
+});

@@ -214,6 +214,37 @@ test('a path of the machine that comes a moment after its pod is mounted without
   expect(world.clock.now() - came).toBeLessThan(5000);
 });
 
+const wholeImageOnly = 'the container runtime cannot mount a subPath of the image volume "art"';
+
+test.each([
+  ['containerd', '1.7.24', 'bin', wholeImageOnly],
+  ['containerd', 'v2.1.9', 'bin', wholeImageOnly],
+  ['containerd', 'v2.1.9', undefined, undefined],
+  ['containerd', 'v2.2.0', 'bin', undefined],
+  ['containerd', 'v2.10.0', 'bin', undefined],
+  ['cri-o', '1.32.4', 'bin', wholeImageOnly],
+  ['cri-o', '1.33.0', 'bin', undefined],
+])(
+  '%s %s is asked for the part %s of an image only if it can mount it',
+  async (runtimeName, runtimeVersion, subPath, refusal) => {
+    const world = await World.make();
+    Object.assign(world.runtime.release, { runtimeName, runtimeVersion });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const volumes = [{ name: 'art', image: { reference: 'registry.example/art:1' } }];
+    const mount = { name: 'art', mountPath: '/art', ...(subPath && { subPath }) };
+    const main = { name: 'main', image: 'registry.example/app:1', volumeMounts: [mount] };
+    source.set(makeStaticPod('web', { spec: { volumes, containers: [main] } }));
+    await world.pass(5000);
+    const { waiting } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0]?.state ?? {};
+    const asked = world.runtime.requestsOf('createContainer').map(({ config }) => config?.mounts[0]?.imageSubPath);
+    expect({ message: waiting?.message, asked }).toEqual({
+      message: refusal,
+      asked: refusal === undefined ? [subPath ?? ''] : [],
+    });
+  },
+);
+
 test('an image is pulled and mounted by the runtime, where the feature gate says so', async () => {
   const world = await World.make();
   const source = new ManualSource();

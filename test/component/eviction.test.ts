@@ -113,6 +113,23 @@ test('a pod that is never restarted stays evicted until its manifest changes, ev
   await world.until(() => engine.isReady('web-edge1'));
 });
 
+test('an evicted pod of a Job does not come back, because the Job replaces it or has failed', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  const { spec } = limited({}, { restartPolicy: 'OnFailure' });
+  const [job, name] = [{ backoffLimit: 0, template: { spec } }, { name: 'web' }];
+  source.setManifest(JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata: name, spec: job }));
+  await world.until(() => engine.isReady('web-edge1'));
+  const uid = engine.pod('web-edge1')?.pod.metadata.uid ?? '';
+  const cache = cachePath(world).replace('/u1/', `/${uid}/`);
+  await writeFile(join(cache, 'file'), Buffer.alloc(128 * kibibyte, 1));
+  await world.until(() => engine.messages('BackoffLimitExceeded').length > 0);
+  await world.pass(60_000);
+  expect(world.runtime.requestsOf('createContainer')).toHaveLength(1);
+  expect(engine.pod('web-edge1')?.pod.status).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+});
+
 test('a pod that is evicted while its postStart hook runs is stopped once, within two seconds', async () => {
   const world = await World.make();
   const source = new ManualSource();

@@ -514,6 +514,20 @@ const rows: Row[] = [
     'a subPath of volume data cannot be mounted: not a directory',
     'Correct subPath',
   ],
+  [
+    'a mount that does not propagate',
+    {
+      container: 'volumeMounts: [{name: sys, mountPath: /host/sys, mountPropagation: HostToContainer}]',
+      spec: 'volumes: [{name: sys, hostPath: {path: /sys}}]',
+      machine: refuse(
+        'createContainer',
+        'failed to generate spec: path "/sys" is mounted on "/sys" but it is not a shared or slave mount',
+      ),
+    },
+    'start',
+    'its mountPropagation needs shared mounts, but /sys is on /sys, which is private on this machine',
+    'mount --make-rshared /sys',
+  ],
   ['a crash', exits(1), 'back-off', 'exits with code 1', 'kubelet-ts logs -p shop'],
   [
     'a script with a missing command',

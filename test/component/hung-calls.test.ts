@@ -64,6 +64,21 @@ describe.each(makingCalls)('a pod that goes while %s hangs', (method) => {
   });
 });
 
+test('a sandbox that the runtime takes long to create is in the snapshot until the answer', async () => {
+  const { world, engine, goOn } = await hungIn('runPodSandbox');
+  const delay = () => engine.pod('web-edge1')?.sandboxDelay;
+  await world.pass(19_000);
+  expect(delay()).toBeUndefined();
+  await world.until(() => engine.messages('SandboxDelayed').length > 0);
+  expect(engine.messages('SandboxDelayed')).toEqual([
+    'The container runtime has not created the pod sandbox within 20 s',
+  ]);
+  expect(delay()).toEqual({ seconds: 20 });
+  goOn();
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(delay()).toBeUndefined();
+});
+
 describe('the next revision of a pod of which RunPodSandbox hangs', () => {
   test('starts when that was cancelled, and not before', async () => {
     const { world, engine, source, goOn } = await hungIn('runPodSandbox');

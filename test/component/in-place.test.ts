@@ -182,6 +182,20 @@ describe('a change of cpu or memory', () => {
     expect(memoryLimits(world)).toEqual([64n * MiB]);
   });
 
+  test('that waits for its image after there is room no longer shows that it does not fit', async () => {
+    const { world, engine, source } = await runningFirst();
+    const other = requesting('other', '1500m');
+    source.setDerived(revision(), other);
+    await world.until(() => engine.isReady('other-edge1'));
+    source.setDerived(revision({ cpu: '1', image: 'app:2' }), other);
+    await world.until(() => resizeConditions(engine).length === 1);
+    world.runtime.hang('pullImage');
+    source.setDerived(revision({ cpu: '1', image: 'app:2' }));
+    await world.until(() => engine.pod('web-edge1')?.waitingUpdate?.reason === 'Pulling');
+    await world.pass(100);
+    expect(resizeConditions(engine)).toEqual([]);
+  });
+
   test.each([
     ['of the same source', true],
     ['of a source that was not read yet', false],

@@ -64,6 +64,8 @@ describe('a pod that is declared', () => {
       'WorkerStateChanged sync',
       'SyncStarted',
       'PodStatusChanged Pending',
+      // PodReadyToStartContainers.
+      'PodStatusChanged Pending',
       'Recorded Pulling',
       'Recorded Pulled',
       'Recorded Created',
@@ -80,6 +82,25 @@ describe('a pod that is declared', () => {
       podIP: '10.88.0.1',
       containerStatuses: [{ name: 'main', ready: true, restartCount: 0, containerID: 'fake://container2' }],
     });
+  });
+
+  test('is ready to start containers while an image is pulled, and stays so when the pull fails', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const readyToStart = (): unknown =>
+      engine.pod('web-edge1')?.pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers');
+    const release = world.runtime.hang('pullImage');
+    world.runtime.injectError('pullImage', new Refusal(codes.unavailable, 'registry is down'), { times: 9 });
+    source.set(makeStaticPod('web'));
+    await world.until(() => world.runtime.requestsOf('pullImage').length === 1);
+    const before = readyToStart();
+    expect(before).toMatchObject({ status: 'True' });
+    await world.pass(30_000);
+    release();
+    await world.until(() => engine.messages('Failed').length > 0);
+    await world.pass(1000);
+    expect(readyToStart()).toEqual(before);
   });
 
   test('is told once, at its start, that the node has no DNS server of a cluster', async () => {
@@ -285,12 +306,10 @@ describe('an engine that ends', () => {
     const next = await world.boot({ sources: [source] });
     const bootedAt = world.clock.now();
     source.set(makeStaticPod('web', { uid: 'second' }));
-    await world.until(() => next.isReady('web-edge1'));
+    await world.until(async () => (await podFolders(world)).join() === 'second' && next.isReady('web-edge1'));
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
     // Without a back-off.
     expect(world.clock.now() - bootedAt).toBeLessThan(10_000);
-    await world.until(async () => (await podFolders(world)).length === 1);
-    expect(await podFolders(world)).toEqual(['second']);
   });
 
   test('does not wait for a call that the runtime does not answer', async () => {

@@ -318,6 +318,34 @@ describe('a scrape', () => {
     ]);
   });
 
+  test('counts changes of the resources of running pods, and shows those that wait', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const metrics = new AgentMetrics(world.clock);
+    const engine = await world.boot({ sources: [source], meter: metrics.counts });
+    metrics.follow(engine.kubelet);
+    const podOf = (cpu: string, memory?: string): Pod => {
+      const main = { name: 'main', image: 'app:1', resources: { requests: { cpu, ...(memory && { memory }) } } };
+      return makeStaticPod('web', { uid: 'web', spec: { containers: [main] } });
+    };
+    source.set(podOf('200m'));
+    await world.until(() => engine.isReady('web-edge1'));
+    source.set(podOf('100m', '10Mi'));
+    await world.until(() => engine.messages('ResizeCompleted').length === 1);
+    source.set(podOf('1000', '10Mi'));
+    await world.until(() => engine.messages('ResizeInfeasible').length === 1);
+    await world.pass(1000);
+    const page = await pageOf(metrics, '/metrics');
+    expect(page.split('\n').filter((line) => /^kubelet_\w*resize\w*(?<!_bucket|_sum)[ {]/.test(line))).toEqual([
+      'kubelet_container_requested_resizes_total{operation="decrease",requirement="requests",resource="cpu"} 1',
+      'kubelet_container_requested_resizes_total{operation="add",requirement="requests",resource="memory"} 1',
+      'kubelet_pod_infeasible_resizes_total{reason_detail="insufficient_node_allocatable"} 1',
+      'kubelet_pod_resize_duration_milliseconds_count{success="true"} 1',
+      'kubelet_pod_in_progress_resizes 0',
+      'kubelet_pod_pending_resizes{reason="infeasible"} 1',
+    ]);
+  });
+
   test('shows how many pods are declared and active, and how many pods of each kind have a worker', async () => {
     const world = await World.make();
     const earlier = new ManualSource();

@@ -1,7 +1,7 @@
 import { isConditionMet, waitConditions } from '../../src/commands/wait/wait-condition.ts';
 import { podTable } from '../../src/engine/listing/pod-table.ts';
 import { existsSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Pod, RawPod } from '../../src/api/types.ts';
@@ -69,6 +69,28 @@ const uidOf = (engine: Engine): string | undefined => engine.pod('web-edge1')?.p
 const updateOf = (engine: Engine): string | undefined => engine.pod('web-edge1')?.waitingUpdate?.reason;
 const runs = (one: Running, env: string): Promise<void> =>
   one.world.until(() => envOf(one.engine) === env && one.engine.isReady('web-edge1'));
+
+test('an update waits for a lock file that was created after an earlier update passed it', async () => {
+  const world = await World.make();
+  const lock = join(world.folder, 'lock');
+  const annotations = { 'kubelet-ts.io/update-lock': lock };
+  world.runtime.addImage('app:1');
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  const one = { world, engine, source };
+  source.setDerived(revision('1', { annotations }));
+  await runs(one, '1');
+  source.setDerived(revision('2', { annotations }));
+  await runs(one, '2');
+  await world.pass(30_000);
+  await writeFile(lock, '');
+  source.setDerived(revision('3', { annotations }));
+  await world.until(() => updateOf(engine) === 'UpdateLock');
+  await world.pass(60_000);
+  expect([envOf(engine), updateOf(engine)]).toEqual(['2', 'UpdateLock']);
+  await rm(lock);
+  await runs(one, '3');
+});
 
 describe('restart', () => {
   test('starts the containers again in the same pod, and repeats nothing', async () => {

@@ -6,6 +6,7 @@ import { ManualSource } from '../fakes/manual-source.ts';
 import { World } from './world.ts';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { readCurrentNode } from '../../src/node/diff/read-current-node.ts';
+import { readKeptManifests } from '../../src/node/diff/read-kept-manifests.ts';
 import type { CurrentPod } from '../../src/node/diff/node-state.ts';
 import type { RuntimeConnection } from '../../src/node/runtime-connection.ts';
 
@@ -117,23 +118,24 @@ test('a pod that ran when the runtime lost it is not shown without an agent', as
 });
 
 /** The pods that diff compares with while no agent runs. */
-async function currentPods({ runtime, rootDir }: World): Promise<Pick<CurrentPod, 'isLeftRunning' | 'undeclared'>[]> {
+async function currentPods({ runtime, rootDir }: World): Promise<Pick<CurrentPod, 'left' | 'undeclared'>[]> {
   const connect = (): Promise<RuntimeConnection> =>
     Promise.resolve({ runtime, images: runtime, listAllContainers: runtime.listContainers, close: () => undefined });
-  const { pods } = await readCurrentNode({
-    ...{ rootDir, nodeName: 'edge1', featureGates: defaultFeatureGates, snapshot: undefined, connect },
-    containerRuntimeEndpoint: undefined,
+  const node = { rootDir, snapshot: undefined };
+  const { manifests: kept } = await readKeptManifests({
+    ...{ ...node, nodeName: 'edge1', featureGates: defaultFeatureGates, now: 0 },
   });
-  return pods.map(({ pod: { metadata }, isLeftRunning, undeclared }) => ({
+  const { pods } = await readCurrentNode({ ...node, kept, connect, containerRuntimeEndpoint: undefined });
+  return pods.map(({ pod: { metadata }, left, undeclared }) => ({
     name: metadata.name,
-    ...(isLeftRunning !== undefined && { isLeftRunning }),
+    ...(left !== undefined && { left }),
     ...(undeclared !== undefined && { undeclared }),
   }));
 }
 
 test.each(Object.entries(completions))('diff without an agent knows %s that the runtime lost', async (_kind, given) => {
   const { world } = await lostByRuntime(given);
-  expect(await currentPods(world)).toEqual([{ name: 'web-edge1' }]);
+  expect(await currentPods(world)).toEqual([{ name: 'web-edge1', left: 'ended' }]);
 });
 
 test('diff without an agent knows which pods run, and which ones a start kept', async () => {
@@ -143,10 +145,10 @@ test('diff without an agent knows which pods run, and which ones a start kept', 
   first.set(makeStaticPod('web', { spec: { containers: [container('main')] } }));
   await world.until(() => engine.isReady('web-edge1'));
   await engine.kill();
-  expect(await currentPods(world)).toEqual([{ name: 'web-edge1', isLeftRunning: true }]);
+  expect(await currentPods(world)).toEqual([{ name: 'web-edge1', left: 'running' }]);
   const next = await world.boot({ sources: [second] });
   second.set();
   await world.until(() => next.pod('web-edge1')?.isUndeclared === true);
   await next.kill();
-  expect(await currentPods(world)).toEqual([{ name: 'web-edge1', isLeftRunning: true, undeclared: 'kept' }]);
+  expect(await currentPods(world)).toEqual([{ name: 'web-edge1', left: 'running', undeclared: 'kept' }]);
 });

@@ -2,19 +2,11 @@ import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Service } from '../../src/api/values/service.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
+import { headless } from '../builders/services.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
-
-const service = (name: string): Service => ({
-  kind: 'Service',
-  namespace: 'default',
-  name,
-  selector: { app: name },
-  publishNotReadyAddresses: false,
-});
 
 const pod = (name: string, spec: Parameters<typeof makeStaticPod>[1] = {}) =>
   makeStaticPod(name, { uid: `u-${name}`, labels: { app: name }, ...spec });
@@ -25,7 +17,7 @@ async function boot(): Promise<{ world: World; engine: Engine; source: ManualSou
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
   world.runtime.scriptPodIPs(({ metadata }) => [metadata?.name === 'db-edge1' ? '10.88.0.3' : '10.88.0.2']);
-  source.setConfigObjects(service('db'));
+  source.setConfigObjects(headless('db'));
   source.set(pod('web'));
   await world.until(() => engine.isReady('web-edge1'));
   return { world, engine, source };
@@ -66,6 +58,7 @@ test('a pod that starts later has the names from the start, and its own', async 
   // No variables such as DB_SERVICE_HOST.
   const environments = box.world.runtime.requestsOf('createContainer').map(({ config }) => config?.envs);
   expect(environments).toEqual([[], [], []]);
+  await box.world.until(async () => (await known(box.world, 'db')).length > 0);
   expect(await known(box.world, 'db')).toEqual(['10.88.0.3 db']);
 });
 
@@ -74,7 +67,7 @@ test('a Service that comes and goes changes the names of running pods', async ()
   await addDatabase(box);
   box.source.setConfigObjects();
   await box.world.until(async () => (await known(box.world)).length === 0);
-  box.source.setConfigObjects(service('db'));
+  box.source.setConfigObjects(headless('db'));
   await box.world.until(async () => (await known(box.world)).length > 0);
   expect(await known(box.world)).toEqual(['10.88.0.3 db']);
 });
@@ -90,7 +83,7 @@ test('names stay while no agent runs and while the next one starts, with what a 
 
   const [webs, dbs] = [new ManualSource(), new ManualSource('file', '<others>')];
   const engine = await box.world.boot({ sources: [webs, dbs] });
-  webs.setConfigObjects(service('db'));
+  webs.setConfigObjects(headless('db'));
   webs.set(pod('web'));
   await box.world.until(() => engine.isReady('web-edge1'));
   await box.world.pass(1000);
@@ -114,7 +107,7 @@ test('names of a Service that was removed while no agent ran are removed', async
 
 test('with publishNotReadyAddresses a pod has its name while its init containers run', async () => {
   const box = await boot();
-  box.source.setConfigObjects({ ...service('db'), publishNotReadyAddresses: true });
+  box.source.setConfigObjects(headless('db', { publishNotReadyAddresses: true }));
   const initContainers = [{ name: 'prepare', image: 'registry.example/app:1' }];
   box.source.set(pod('web'), pod('db', { spec: { initContainers } }));
   await box.world.until(async () => (await known(box.world)).length > 0);
@@ -144,7 +137,7 @@ test('names, statuses and new containers follow the address of the node, with on
   });
   const env = [{ name: 'HOST_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }];
   const db = pod('db', { spec: { hostNetwork: true } });
-  source.setConfigObjects(service('db'));
+  source.setConfigObjects(headless('db'));
   source.set(pod('web'), db);
   await world.until(async () => engine.isReady('db-edge1') && (await known(world)).length > 0);
 

@@ -7,9 +7,10 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const setup = new URL('../../scripts/setup', import.meta.url).pathname;
 
 /**
- * A clone on a machine with only these programs, as root. Its apt-get and npm only record their arguments.
+ * A clone on a machine with only these programs, as root unless told otherwise. Its apt-get and npm only record
+ * their arguments.
  */
-async function bareMachine(packageManagers: readonly string[]): Promise<{ folder: string; path: string }> {
+async function bareMachine(packageManagers: readonly string[], userID = 0): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder();
   const path = join(folder, 'path');
   await mkdir(join(folder, 'scripts'));
@@ -23,7 +24,7 @@ async function bareMachine(packageManagers: readonly string[]): Promise<{ folder
   await symlink(process.execPath, join(path, 'node'));
   const note = (then: string): string => `#!/bin/sh\necho "\${0##*/} $*" >> '${folder}/calls'\n${then}\n`;
   const scripts = [
-    ['id', '#!/bin/sh\necho 0\n'],
+    ['id', `#!/bin/sh\necho ${userID}\n`],
     ['npm', note('mkdir node_modules')],
     ...packageManagers.map((name) => [name, note('')]),
   ];
@@ -34,9 +35,9 @@ async function bareMachine(packageManagers: readonly string[]): Promise<{ folder
   return { folder, path };
 }
 
-async function run({ folder, path }: { folder: string; path: string }) {
+async function run({ folder, path }: { folder: string; path: string }, purpose = 'demo') {
   const options = { env: { PATH: path }, extendEnv: false, reject: false } as const;
-  const { exitCode, stderr } = await execa(join(folder, 'scripts/setup'), ['demo'], options);
+  const { exitCode, stderr } = await execa(join(folder, 'scripts/setup'), [purpose], options);
   const calls = await readFile(join(folder, 'calls'), 'utf8').catch(() => '');
   return { exitCode, stderr, calls: calls.trimEnd().split('\n') };
 }
@@ -67,4 +68,21 @@ test.each([
   const { exitCode, stderr, calls } = await run(await bareMachine([packageManager]));
   expect({ exitCode, calls }).toEqual({ exitCode: 1, calls: [''] });
   expect(stderr).toContain(`setup: ${advice}`);
+});
+
+test('for packages, only what builds them is installed, and nothing without root', async () => {
+  const { exitCode, calls } = await run(await bareMachine(['apt-get']), 'package');
+  expect({ exitCode, calls }).toEqual({
+    exitCode: 0,
+    calls: [
+      'apt-get update',
+      'apt-get install -y --no-install-recommends binutils dpkg',
+      'npm ci --no-audit --no-fund --loglevel=error',
+    ],
+  });
+  expect(await run(await bareMachine(['apt-get'], 1000), 'package')).toEqual({
+    exitCode: 1,
+    stderr: 'setup: missing: binutils dpkg (names of Debian packages)\nsetup: Install them as root.',
+    calls: [''],
+  });
 });

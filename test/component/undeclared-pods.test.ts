@@ -159,7 +159,7 @@ test('kept pods are listed and maintained, completed ones are not removed, and a
   const snapshot = engine.kubelet.snapshot();
   const { columns, rows } = await podTable(snapshot.pods, snapshot, { wide: false, now: world.clock.now() });
   const shown = rows.map(({ cells }) => [cells[1], cells[3], cells[columns.indexOf('REASON')]]);
-  const reason = 'no manifest declares it; it keeps running, because otherwise this start would stop every pod';
+  const reason = 'no manifest declares it; it is kept, because otherwise this start would remove every pod';
   expect(shown).toEqual([
     ['db-edge1', 'Running (undeclared)', reason],
     ['job-edge1', 'Completed (undeclared)', ''],

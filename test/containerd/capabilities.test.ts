@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasSysResource } from '../../src/containerd/managed-containerd.ts';
+import { hasSysResource } from '../../src/containerd/containerd-launch.ts';
 
 test.each([
   ['000001ffffffffff', true],

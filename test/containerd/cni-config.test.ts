@@ -1,7 +1,8 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
+import { ensureCNIConfig, type CNIOptions } from '../../src/containerd/cni-config.ts';
+import { removeBridge } from '../../src/containerd/remove-bridge.ts';
 import type { Route } from '../../src/containerd/cni-subnet.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

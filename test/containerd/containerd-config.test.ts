@@ -1,25 +1,11 @@
 import { expect, test } from 'vitest';
-import { generateContainerdConfig, type ContainerdConfigOptions } from '../../src/containerd/containerd-config.ts';
-
-const options: ContainerdConfigOptions = {
-  version: { major: 1, minor: 6 },
-  root: '/r/root',
-  state: '/r/state',
-  socket: '/r/containerd.sock',
-  cniBinDir: '/usr/lib/cni',
-  cniConfDir: '/r/net.d',
-  pauseImage: 'localhost/kubelet-ts-pause:1',
-  ociRuntime: '/usr/sbin/runc',
-  restrictOOMScoreAdj: true,
-  systemdCgroup: false,
-  snapshotter: 'overlayfs',
-  registryConfigPath: '/r/certs.d:/etc/containerd/certs.d',
-};
+import { generateContainerdConfig } from '../../src/containerd/containerd-config.ts';
+import { containerdOptions as options } from '../builders/containerd-options.ts';
 
 const withoutDisabledPlugins = (config: string): string => config.replace(/^disabled_plugins = .*\n/m, '');
 
 test('writes a version 2 configuration with one CRI plugin for containerd 1.x', () => {
-  expect(withoutDisabledPlugins(generateContainerdConfig(options))).toBe(`\
+  expect(withoutDisabledPlugins(generateContainerdConfig(options).text)).toBe(`\
 # Written by kubelet-ts at each start of its containerd; changes made here are lost.
 version = 2
 root = "/r/root"
@@ -66,7 +52,7 @@ SystemdCgroup = false
 });
 
 test('writes a version 3 configuration with split CRI plugins for containerd 2.x', () => {
-  const config = generateContainerdConfig({
+  const { text } = generateContainerdConfig({
     ...options,
     version: { major: 2, minor: 1 },
     restrictOOMScoreAdj: false,
@@ -75,7 +61,7 @@ test('writes a version 3 configuration with split CRI plugins for containerd 2.x
     logLevel: 'debug',
     registryConfigPath: '/r/certs.d',
   });
-  expect(withoutDisabledPlugins(config)).toBe(`\
+  expect(withoutDisabledPlugins(text)).toBe(`\
 # Written by kubelet-ts at each start of its containerd; changes made here are lost.
 version = 3
 root = "/r/root"
@@ -107,7 +93,7 @@ restrict_oom_score_adj = false
 netns_mounts_under_state_dir = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
-bin_dirs = ["/usr/lib/cni"]
+bin_dirs = [ "/usr/lib/cni" ]
 conf_dir = "/r/net.d"
 
 [plugins."io.containerd.cri.v1.runtime".containerd]
@@ -128,11 +114,13 @@ stream_server_port = "0"
 });
 
 test('names one folder of CNI plugins for containerd 2.0, which has no list of them yet', () => {
-  const config = generateContainerdConfig({ ...options, version: { major: 2, minor: 0 } });
-  expect(config).toContain('bin_dir = "/usr/lib/cni"\n');
-  expect(config).not.toContain('bin_dirs');
+  const { text } = generateContainerdConfig({ ...options, version: { major: 2, minor: 0 } });
+  expect(text).toContain('bin_dir = "/usr/lib/cni"\n');
+  expect(text).not.toContain('bin_dirs');
 });
 
 test('leaves out plugins that touch the machine outside the root-dir', () => {
-  expect(generateContainerdConfig(options)).toMatch(/^disabled_plugins = \["io\.containerd\.internal\.v1\.opt", /m);
+  expect(generateContainerdConfig(options).text).toMatch(
+    /^disabled_plugins = \[ "io\.containerd\.internal\.v1\.opt", /m,
+  );
 });

@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { cutLog, readLastLines, rotateContainerdLog } from '../../src/containerd/containerd-log.ts';
+import { cutLog, launchLine, readLastLines, rotateContainerdLog } from '../../src/containerd/containerd-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Contents of the log and of the one that was moved away. */
@@ -56,5 +56,11 @@ test('the last lines are those of this start', async () => {
   await writeFile(log, 'before\none\n\ntwo\nthree\n');
   expect(await readLastLines(log, { fromByte: 7 })).toEqual(['one', 'two', 'three']);
   expect(await readLastLines(log, { fromByte: 7, lines: 2 })).toEqual(['two', 'three']);
-  expect(await readLastLines(log, { fromByte: 10_000 })).toEqual([]);
+  expect(await readLastLines(log, { fromByte: 21 })).toEqual([]);
+  // It was emptied while containerd ran.
+  expect(await readLastLines(log, { fromByte: 10_000, lines: 1 })).toEqual(['three']);
+  await appendFile(log, `${launchLine}\nfour\n${launchLine}\nfive\n`);
+  expect(await readLastLines(log)).toEqual(['five']);
+  await appendFile(log, `${launchLine}\n`);
+  expect(await readLastLines(log)).toEqual([]);
 });

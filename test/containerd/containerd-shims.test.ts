@@ -14,12 +14,26 @@ test('knows a shim of a containerd by its whole command line', () => {
 });
 
 test.each([
+  ['wasmtime', '/usr/bin/containerd-shim-wasmtime-v1', ['-namespace', 'k8s.io', '-id', id, '-address', socket]],
+  [
+    'kata',
+    '/opt/kata/bin/containerd-shim-kata-v2',
+    ['-namespace', 'k8s.io', '-address', socket, '-publish-binary', '/usr/bin/containerd', '-id', id, '-debug'],
+  ],
+])('knows the shim of another runtime: %s', (_, other, args) => {
+  expect(parseShimCommand([other, ...args], socket)).toEqual({ program: other, id });
+});
+
+test.each([
   ['of another containerd', [...command.slice(0, 6), '/r/containerd.sock2']],
   ['of another namespace', [program, '-namespace', 'moby', ...command.slice(3)]],
   ['that only starts another', [...command, 'start']],
   ['that only removes another', [...command.slice(0, 6), socket, '-bundle', '/b', 'delete']],
   ['whose id is none of a sandbox', [program, '-namespace', 'k8s.io', '-id', '../..', '-address', socket]],
   ['of another name', ['/usr/bin/vi', ...command.slice(1)]],
+  ['that names itself like one only in part', ['/usr/bin/containerd-shim-x/v2', ...command.slice(1)]],
+  ['with an argument that no shim has', [...command, '-exec', '/bin/sh']],
+  ['with an argument twice', [...command, '-id', id]],
   ['without arguments', [program]],
 ])('does not take a process %s for one', (_, other) => {
   expect(parseShimCommand(other, socket)).toBeUndefined();

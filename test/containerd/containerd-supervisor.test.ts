@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { identify } from '../../src/process/process-identity.ts';
 import type { ContainerdHost } from '../../src/containerd/containerd-host.ts';
-import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
+import { ContainerdSupervisor, type PreparedLaunch } from '../../src/containerd/containerd-supervisor.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** A supervisor of a program in the place of containerd, over a root-dir with what a dead one left. */
 async function supervisorOf(
-  script: string | undefined,
+  script: string | undefined | ((paths: ManagedPaths) => Promise<PreparedLaunch>),
   onDamagedStore: () => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<{ supervisor: ContainerdSupervisor; paths: ManagedPaths }> {
   const rootDir = await temporaryFolder();
@@ -24,12 +24,12 @@ async function supervisorOf(
   await writeFile(paths.pidFile, JSON.stringify({ pid: 2 ** 30, startTicks: '1' }));
   await writeFile(paths.logFile, 'said before\n');
   const containerd = join(rootDir, 'containerd-program');
-  if (script !== undefined) await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  if (typeof script === 'string') await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const supervisor = new ContainerdSupervisor({
     host: new LinuxContainerdHost(paths, systemClock, silentLogger),
     clock: systemClock,
     logger: silentLogger,
-    prepare: () => Promise.resolve({ containerd, warnings: [] }),
+    prepare: () => (typeof script === 'function' ? script(paths) : Promise.resolve({ containerd, warnings: [] })),
     events: {},
     rootDir,
     hint: 'Look at its log.',
@@ -80,6 +80,28 @@ test('containerd is started once more after its damaged store was set aside, and
   });
   await expect(other.start(forGood)).rejects.toThrow('panic');
   expect(timesAside).toBe(2);
+});
+
+test('a containerd that does not start as prepared is started in a plainer way, once, and not for a damaged store', async () => {
+  const failures: string[] = [];
+  const prepare = (script: string) => async (paths: ManagedPaths) => {
+    const containerd = join(paths.base, 'first');
+    const plain = join(paths.base, 'plain');
+    await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    await writeFile(plain, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    const plainer = (failure: Error) => {
+      failures.push(failure.message);
+      return Promise.resolve({ containerd: plain, warnings: [] });
+    };
+    return { containerd, warnings: [], plainer };
+  };
+  const { supervisor } = await supervisorOf(prepare('echo "no such runtime"; exit 1'));
+  await expect(supervisor.start(forGood)).rejects.toThrow('it exited with code 3');
+  expect(failures).toEqual(['The managed containerd did not start: it exited with code 1\n  no such runtime']);
+
+  const { supervisor: other } = await supervisorOf(prepare(panicsUnless('never')));
+  await expect(other.start(forGood)).rejects.toThrow('panic');
+  expect(failures).toHaveLength(1);
 });
 
 test('a containerd that answers is adopted, not replaced, even if its pid cannot be recorded', async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { CutOffArchiveError } from '../../src/containerd/cut-off-archive.ts';
 import {
   importedImageNames,
   importImagesFolder,
@@ -101,6 +102,27 @@ test('reports a bad archive, goes on with the others, and tries it again at the 
     unchanged: [at('b.tar')],
     names: ['localhost/b.tar:1'],
     ignored: [],
+  });
+});
+
+test('an archive whose end is missing is read once, until it changes', async () => {
+  const { options, calls, at } = await imagesFolder({ 'a.tar': 'half', 'b.tar': '' });
+  const importArchive = async (file: string): Promise<string[]> => {
+    if ((await readFile(file, 'utf8')) !== 'half') return options.importArchive(file);
+    calls.push(file);
+    throw new CutOffArchiveError(file);
+  };
+  for (const imported of [[{ file: at('b.tar'), names: ['localhost/b.tar:1'] }], []])
+    expect(await importImagesFolder({ ...options, importArchive })).toMatchObject({
+      imported,
+      failed: [{ file: at('a.tar'), error: new CutOffArchiveError(at('a.tar')) }],
+      names: ['localhost/b.tar:1'],
+    });
+  expect(calls).toEqual([at('a.tar'), at('b.tar')]);
+  await writeFile(at('a.tar'), 'whole');
+  expect(await importImagesFolder({ ...options, importArchive })).toMatchObject({
+    imported: [{ file: at('a.tar'), names: ['localhost/a.tar:1'] }],
+    failed: [],
   });
 });
 

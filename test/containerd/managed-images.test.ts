@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
+import { blobsFolder } from '../../src/containerd/damaged-blobs.ts';
 import { ManagedImages } from '../../src/containerd/managed-images.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { pauseImageArchive, pauseImageName } from '../../src/containerd/pause/pause-image.ts';
@@ -81,4 +82,18 @@ test('the pause image is imported without a file that another process could chan
   await expect(images.ensurePauseImage(signal)).rejects.toThrow(': no');
   expect((await readFile(seen, 'utf8')).split('\n').slice(0, -1)).toEqual(before.sort());
   expect((await readFile(`${seen}.tar`)).equals(await pauseImageArchive(process.arch))).toBe(true);
+});
+
+test('an archive whose end is missing does not have the blobs of the store checked', async () => {
+  const file = join(dirname(paths.base), 'a.tar');
+  const calls = join(dirname(paths.base), 'calls');
+  await writeFile(file, (await pauseImageArchive(process.arch)).subarray(0, -1024));
+  await makeFolder(blobsFolder(paths.root), 0o700);
+  await writeFile(join(blobsFolder(paths.root), '00'), 'damaged');
+  const ctr = `echo "$5 $6" >> ${calls}; cat > /dev/null; echo "ctr: unexpected EOF" >&2; exit 1`;
+  const images = await managedImages([1, 1], ctr);
+  await expect(images.importArchive(file, signal)).rejects.toThrow(
+    `Could not import the image archive ${file}: its end is missing`,
+  );
+  expect(await readFile(calls, 'utf8')).toBe('images import\n');
 });

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 test('everything is below the root-dir', () => {
   expect(managedPaths('/var/lib/kubelet-ts/')).toEqual({
     base: '/var/lib/kubelet-ts/containerd',
+    dropIns: '/var/lib/kubelet-ts/containerd/conf.d',
     configFile: '/var/lib/kubelet-ts/containerd/config.toml',
     root: '/var/lib/kubelet-ts/containerd/root',
     state: '/var/lib/kubelet-ts/containerd/state',

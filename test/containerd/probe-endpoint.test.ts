@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
 import { probeEndpoint } from '../../src/containerd/probe-endpoint.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { startPlainGrpcServer } from '../support/plain-grpc-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a CRI runtime answers with its name and version', async () => {
@@ -24,16 +24,7 @@ test('a CRI runtime answers with its name and version', async () => {
 
 test('a gRPC server without the CRI is told from a runtime', async () => {
   const socketPath = join(await temporaryFolder(), 'grpc.sock');
-  const server = new Server();
-  onTestFinished(() => {
-    server.forceShutdown();
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix://${socketPath}`, ServerCredentials.createInsecure(), (error) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
+  await startPlainGrpcServer(socketPath);
   expect((await probeEndpoint(`unix://${socketPath}`)).kind).toBe('no-cri');
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findStartProblem, remedyFor } from '../../src/containerd/start-problem.ts';
+import { endOfLog, findStartProblem, remedyFor } from '../../src/containerd/start-problem.ts';
 
 const plugin = (name: string, error: string): string =>
   `time="2026-11-29T14:08:04Z" level=warning msg="failed to load plugin ${name}" error="${error}"`;
@@ -94,4 +94,11 @@ test('names the command that cures a damaged store', () => {
   expect(remedyFor({ kind: 'damaged store', line: '' }, '/data/my box')).toBe(
     "Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir '/data/my box'",
   );
+});
+
+test('a containerd that worked before it crashed exited for its crash, not for an earlier error', () => {
+  const earlier = 'level=error msg="open /var/lib/cni/x: read-only file system; failed to stat snapshot a"';
+  const panic = 'panic: runtime error: invalid memory address';
+  expect(endOfLog([earlier, panic, 'goroutine 1 [running]:'])).toEqual([panic]);
+  expect(endOfLog([earlier, '1', '2', '3', '4', '5'])).toEqual(['1', '2', '3', '4', '5']);
 });

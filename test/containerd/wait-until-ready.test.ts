@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
@@ -7,6 +6,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { startPlainGrpcServer } from '../support/plain-grpc-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const signal = new AbortController().signal;
@@ -30,16 +30,7 @@ function skippingClock(): Clock & { sleeps: number[] } {
 
 test('a containerd without its CRI plugin is an error at once, because it gets none later', async () => {
   const socketPath = join(await temporaryFolder(), 'grpc.sock');
-  const server = new Server();
-  onTestFinished(() => {
-    server.forceShutdown();
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix://${socketPath}`, ServerCredentials.createInsecure(), (error) => {
-      if (error === null) resolve();
-      else reject(error);
-    });
-  });
+  await startPlainGrpcServer(socketPath);
   const clock = skippingClock();
   await expect(waitUntilReady(socketPath, { clock, signal, timeoutMs: 60_000 })).rejects.toThrow(
     new Error('it runs without its CRI plugin'),

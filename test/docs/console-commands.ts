@@ -21,9 +21,12 @@ export const consoleCommands: readonly ConsoleCommand[] = pages
 /** What the commands need that no test has. */
 const needs: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['kubeadm', /^docs\/use\/control-plane\.md/],
+  ['a cluster', / kubectl /],
   ['systemd', / systemctl | (un)?install-service| ln -s /],
   ['a package', / (npm|apt|install) /],
   ['a network', / images pull | --manifest-url | --image busybox | --remove trace/],
+  ['another release', / upgrade /],
+  ['a bare machine', / --with-programs |install-bundle$/],
   ['another program', / (oras|kompose|podman|minisign|cosign) /],
   ['a terminal', / -it | ui$/],
   ['CRIU', / checkpoint /],

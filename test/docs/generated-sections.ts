@@ -62,20 +62,23 @@ function commandText(
 ): string {
   const name = nameOf(command);
   const options = optionsOf(command, run);
-  const shared = options.filter(isShared).map(({ long }) => code(long ?? ''));
+  const shared = options.filter(isShared).flatMap(({ long = '' }) => (isEverywhere(long) ? [] : [code(long)]));
   const others = [
     ...(options.length < shownOptions(command).length ? [flagsElsewhere(name)] : []),
     ...(shared.length > 0 ? [`Shared: ${shared.join(', ')}.`] : []),
   ];
   return [
     `## ${name}`,
-    `\`kubelet-ts ${name} ${command.usage()}\`: ${command.description()}.`,
+    `\`kubelet-ts ${name} ${command.usage().replace('[options] ', '').replace('[options]', '')}\`: ${command.description()}.`,
     options.flatMap((option) => (isShared(option) ? [] : [lineOf(option)])).join('\n'),
     others.join(' '),
   ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
+
+/** The page says once that commands accept them. */
+const isEverywhere = (flag: string): boolean => ['--root-dir', '--container-runtime-endpoint'].includes(flag);
 
 const flagsElsewhere = (name: string): string =>
   name === 'run'

@@ -7,14 +7,14 @@ import { documents, pages, readDocument, repository, rowsBelow } from './documen
 const words = (path: string): number => readDocument(path).split(/\s+/).filter(Boolean).length;
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-test('the README has at most 800 words, and all pages of docs 30,000', () => {
+test('the README has at most 800 words, and all pages of docs 33,000', () => {
   expect(words('README.md')).toBeLessThanOrEqual(800);
-  expect(sum(pages.map(words))).toBeLessThanOrEqual(30_000);
+  expect(sum(pages.map(words))).toBeLessThanOrEqual(33_000);
 });
 
-test('docs are at most 20 pages in four folders', () => {
+test('docs are at most 24 pages in four folders', () => {
   expect(new Set(pages.map(dirname))).toEqual(new Set(['docs/start', 'docs/use', 'docs/reference', 'docs/internals']));
-  expect(pages.length).toBeLessThanOrEqual(20);
+  expect(pages.length).toBeLessThanOrEqual(24);
 });
 
 test('every page is linked by the README or another page', () => {
@@ -48,7 +48,7 @@ test.each([
   ['give a pod a name', 'docs/use/workloads.md', '', 'kind: Service'],
   ['see CPU and memory', 'docs/use/node.md', '', 'kubelet-ts top'],
   ['secure the API', 'docs/use/security.md', '', '--token-auth-file'],
-  ['move to a cluster', 'docs/use/control-plane.md', 'Hand over to a kubelet', 'kubectl apply'],
+  ['move to a cluster', 'docs/start/to-a-cluster.md', '', 'kubectl apply'],
 ])('how to %s is on the first screen of the page that the README links', (_question, page, heading, answer) => {
   const anchor = heading === '' ? '' : `#${heading.toLowerCase().replaceAll(' ', '-')}`;
   expect(readDocument('README.md')).toContain(`](${page}${anchor})`);

@@ -264,7 +264,7 @@ export class Agent {
   /** The same without the programs that enter the agent's namespaces and set its limit of open files. */
   ownCommandLine(words: readonly string[]): string[] {
     const [command = '', ...rest] = words;
-    const subcommand = command === 'images' ? rest.splice(0, 1) : [];
+    const subcommand = ['images', 'rollout'].includes(command) ? rest.splice(0, 1) : [];
     const node = ['--pod-logs-dir', this.podLogsDir, '--cgroup-root', this.cgroupRoot];
     const isNode = command === 'run' || command === 'run-once';
     return [

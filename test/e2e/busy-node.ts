@@ -34,6 +34,7 @@ export async function serveBusyNode(rootDir: string, size: Size): Promise<{ even
       history: () => Promise.resolve([]),
       settled: () => Promise.resolve(),
       operate: refused,
+      operateWorkload: refused,
       declarerOf: () => undefined,
       pastRevisions: () => [],
       addEphemeralContainer: refused,

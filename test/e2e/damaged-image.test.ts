@@ -1,9 +1,10 @@
-import { readdir, stat, truncate } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { blobsFolder } from '../../src/containerd/damaged-blobs.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { type Agent, startAgent } from './agent.ts';
+import { Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { imagesFolder } from './program.ts';
 
@@ -54,4 +55,28 @@ test('files of unpacked images that a power cut emptied are restored, the pause 
   });
   await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
   await agent.untilReady('other');
+});
+
+test('archives of the root-dir whose end is missing are named at each start, and read at the first', async () => {
+  const agent = await Agent.create({});
+  onTestFinished(() => agent.cleanUp());
+  const archive = await readFile(join(imagesFolder, 'busybox.tar'));
+  const halves = { 'a.tar': archive.subarray(0, 500_000), 'b.tar.gz': gzipSync(archive).subarray(0, 300_000) };
+  const folder = managedPaths(agent.rootDir).imagesFolder;
+  await mkdir(folder, { recursive: true });
+  for (const [name, bytes] of Object.entries(halves)) await writeFile(join(folder, name), bytes);
+  const isRefused = (file: string) => ({
+    file: join(folder, file),
+    err: `Could not import the image archive ${join(folder, file)}: its end is missing`,
+  });
+  for (const isRead of [true, false]) {
+    const since = agent.logs.length;
+    await agent.start();
+    const logged = agent.logs.slice(since);
+    expect(logged.filter(({ msg }) => msg === 'An image archive was not imported')).toMatchObject(
+      Object.keys(halves).map(isRefused),
+    );
+    expect(logged.some(({ msg }) => msg === 'Loading an image archive')).toBe(isRead);
+    await agent.stop();
+  }
 });

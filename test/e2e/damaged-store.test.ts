@@ -79,6 +79,11 @@ test('with --keep-damaged-store, or while containers run, the start fails with t
   const [code] = (await once(run, 'exit')) as [number];
   expect({ code, stderr: (await run).stderr }).toEqual(failed);
   expect(await aside(agent)).toEqual(['root']);
+  const damaged =
+    /The managed containerd does not run, because its store is damaged: panic: [^]*kubelet-ts repair-store --root-dir/;
+  for (const command of [['ps'], ['images', 'list']])
+    expect(await agent.cli(command)).toMatchObject({ code: 1, stderr: expect.stringMatching(damaged) as string });
+  expect(await agent.cli(['doctor'])).toMatchObject({ code: 1, stdout: expect.stringMatching(damaged) as string });
 
   expect(await agent.cli(['repair-store'])).toEqual({
     code: 0,

@@ -54,7 +54,7 @@ const temporary = (): string => join(folder, 'tmp');
 test('npm run demo builds the program, runs real pods, shows ps, logs and exec, and cleans up', async () => {
   await rm(join(folder, 'dist'));
   const { exitCode, stdout, all } = await bash('npm run --silent demo');
-  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  expect(exitCode, all).toBe(0);
   // READY, STATUS, RESTARTS, AGE, IP, NODE and HOST IP: on the host network the address is that of the node.
   const [, ip] = /^default +web-\S+ +1\/1 +Running +0 +\S+ +(\S+) +\S+ +\1 /m.exec(stdout) ?? [];
   expect({ isAddress: isIP(ip ?? '') > 0, all }).toEqual({ isAddress: true, all });
@@ -83,14 +83,22 @@ test('the examples of docs/use/manifests.md run as they stand', async () => {
       '\n',
     ),
   );
-  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  expect(exitCode, all).toBe(0);
   expect(stdout).toContain('method: RunPodSandbox');
   expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod with this name runs\)$/m);
 });
 
 /** Order of the pages: each begins with the pod web that the one before leaves, and the last one removes everything. */
 const consolePages = [
-  ...['start/coming-from', 'use/manifests', 'use/operate', 'use/look-inside', 'use/images', 'use/node'],
+  ...[
+    'start/coming-from',
+    'start/to-a-cluster',
+    'use/manifests',
+    'use/operate',
+    'use/look-inside',
+    'use/images',
+    'use/node',
+  ],
   ...['use/workloads', 'use/security', 'use/sources', 'use/volumes', 'start/install'],
 ];
 
@@ -151,6 +159,17 @@ const before: Readonly<Record<string, readonly string[]>> = {
   'use/operate: kubelet-ts describe web': ['cp web.yaml pods/', 'kubelet-ts wait web'],
   'use/look-inside: kubelet-ts logs -p web': ['kubelet-ts restart web'],
   'use/look-inside: kubelet-ts exec -i web -- tar x < files.tar': ['tar -cf files.tar web.yaml'],
+  'use/workloads: kubelet-ts get deploy': [
+    'rm pods/web.yaml',
+    'kubelet-ts wait web --for deleted',
+    'kubelet-ts apply -f workload.yaml',
+    'kubelet-ts wait web',
+  ],
+  'use/workloads: kubelet-ts diff pods/': [
+    'kubelet-ts delete deployment/web configmap/settings',
+    'cp web.yaml pods/',
+    'kubelet-ts wait web',
+  ],
   'use/images: kubelet-ts images bundle -o app.tar pods/': ['rm pods/shop.yaml'],
 };
 
@@ -158,6 +177,8 @@ const before: Readonly<Record<string, readonly string[]>> = {
 const instead: Readonly<Record<string, string>> = {
   'kubelet-ts validate pods/': 'kubelet-ts validate pods/ || [ $? = 2 ]',
   'kubelet-ts diff pods/': 'kubelet-ts diff pods/ || [ $? = 1 ]',
+  // It has one revision.
+  'kubelet-ts rollout undo deploy/web': 'kubelet-ts rollout undo deploy/web || [ $? = 1 ]',
 };
 
 const webManifest = `apiVersion: v1

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
-import { AgentSilentError } from '../../src/server/control/control-call.ts';
+import { AgentSilentError } from '../../src/server/control/agent-errors.ts';
 import { fetchSnapshot } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 

@@ -4,6 +4,7 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Agent } from './agent.ts';
 import { BareDebian } from './bare-debian.ts';
+import { buildExecutable, callPackaging, executable } from './built-executable.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { MountNamespace } from './mount-namespace.ts';
 import { program, repository } from './program.ts';
@@ -14,13 +15,11 @@ let agent: Agent;
 let layer: string;
 let folder: string;
 let debianPackage: string;
-// Beside the built program, whose folder is that of one state of the sources.
-const executable = join(dirname(program), '../executable/kubelet-ts');
 
 beforeAll(async () => {
-  await makeExecutable();
+  await buildExecutable();
   folder = await mkdtemp('/tmp/kts-debian-');
-  await call('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
+  await callPackaging('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
   const [name = ''] = await readdir(folder);
   debianPackage = join(folder, name);
   layer = await mkdtemp('/tmp/kts-layer-');
@@ -41,23 +40,6 @@ afterAll(async () => {
   await mounts.remove();
   await rm(layer, { recursive: true });
 });
-
-/** Makes it once for each state of the sources. */
-async function makeExecutable(): Promise<void> {
-  const isMade = await readFile(executable).then(
-    () => true,
-    () => false,
-  );
-  if (isMade) return;
-  await call('executable.mjs', 'makeExecutable', executable);
-}
-
-/** Calls a function of the scripts that make packages. */
-async function call(module: string, name: string, ...words: string[]): Promise<void> {
-  const path = JSON.stringify(join(repository, 'scripts/package', module));
-  const script = `(await import(${path})).${name}(...${JSON.stringify(words)})`;
-  await execa('node', ['--input-type=module', '-e', script], { cwd: repository });
-}
 
 test('the executable runs where no Node is, and under the name of the kubelet', async () => {
   await expect(mounts.run('node', '--version')).rejects.toThrow();
@@ -207,6 +189,7 @@ test('the service of the Debian package is installed and removed, and only data 
   expect(paths.filter((path) => !pages.includes(path)).sort()).toEqual([
     '/etc/default/kubelet-ts',
     '/usr/bin/kubelet-ts',
+    '/usr/bin/kubelet-ts.guard',
     '/usr/lib/systemd/system/kubelet-ts.service',
     '/usr/share/bash-completion/completions/kubelet-ts',
     '/usr/share/doc/kubelet-ts/copyright',
@@ -256,6 +239,16 @@ describe('on a bare Debian', () => {
     // Without a network apt fails if it wants another package.
     await debian.run(...install, join(debian.shared, basename(debianPackage)));
     await debian.runsPods('/usr/bin/kubelet-ts');
+    // An upgrade keeps the old program for the guard.
+    await debian.run('dpkg', '-i', join(debian.shared, basename(debianPackage)));
+    expect((await debian.run('sh', '-c', 'ls /usr/bin/kubelet-ts*')).split('\n')).toEqual(
+      ['', '.guard', '.pending-3', '.previous'].map((suffix) => `/usr/bin/kubelet-ts${suffix}`),
+    );
+    expect(await debian.run('cat', '/usr/bin/kubelet-ts.pending-3')).toMatch(/^(\d\S*) \1$/);
+    // Another upgrade keeps the last program that was healthy.
+    const kept = await debian.run('stat', '-c', '%i', '/usr/bin/kubelet-ts.previous');
+    await debian.run('dpkg', '-i', join(debian.shared, basename(debianPackage)));
+    expect(await debian.run('stat', '-c', '%i', '/usr/bin/kubelet-ts.previous')).toBe(kept);
     await debian.run('apt-get', 'purge', '--yes', 'kubelet-ts');
     expect(await changedPaths()).toEqual(onlyData);
   });

@@ -2,7 +2,6 @@ import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { runningNetworkPlugin } from '../../src/engine/host/network-plugin.ts';
 import { Agent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -27,8 +26,8 @@ test.for(containerdReleases().slice(-1))(
     await agent.write('app.yaml', makePod('app', { hostNetwork: false, containers: [shell('app', serve)] }));
     // Resolves when the plugin reads.
     const held = await open(resolvConf, 'w');
-    const { pod } = await agent.untilPod('app', () => true);
-    expect(await runningNetworkPlugin(pod.metadata.uid)).toBe('host-local');
+    const { sandboxDelay } = await agent.untilPod('app', (pod) => pod.sandboxDelay !== undefined);
+    expect(sandboxDelay).toEqual({ seconds: 20, plugin: 'host-local' });
     await agent.removeAll();
     expect(agent.logs.filter(({ reason }) => reason === 'FailedCreatePodSandBox')).toEqual([]);
     await held.close();

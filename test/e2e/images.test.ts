@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PodSpec } from '../../src/api/types.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
@@ -127,6 +128,51 @@ test('a pod brings its credentials along in a Secret', async () => {
   await agent.write('web.yaml', { apiVersion: 'v1', kind: 'List', items: [secret, pod] });
   await agent.untilReady('web');
   expect(usersOf('pods/app')).toEqual(['ada']);
+});
+
+test('a private image is only for pods with its credentials, also after a kill of the agent', async () => {
+  registry.users.set('ada', 'ada-pw');
+  const image = `${registry.host}/private/app:1`;
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'login' },
+    type: 'kubernetes.io/dockerconfigjson',
+    stringData: { '.dockerconfigjson': dockerConfig('ada') },
+  };
+  const owner = {
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [secret, podOf(image, { imagePullSecrets: [{ name: 'login' }] })],
+  };
+  const stranger = makePod('stranger', {
+    containers: [shell('app', serve, { image, imagePullPolicy: 'IfNotPresent' })],
+  });
+  await agent.write('owner.yaml', owner);
+  await agent.untilReady('web');
+  await agent.write('stranger.yaml', stranger);
+  const refused = await agent.untilPod('stranger', (pod) => messages(pod, 'BackOff').length > 0);
+  expect(messages(refused, 'Failed')[0]).toMatch(/^Failed to pull image ".*\/private\/app:1": .*401 Unauthorized/);
+  expect((await agent.cli(['explain', 'stranger'])).stdout).toContain(
+    `${image} is on this node, but no credentials of this pod pulled it before`,
+  );
+
+  await agent.remove('owner.yaml');
+  await agent.until(({ pods }) => pods.length === 1);
+  await agent.kill9();
+  const pullsBefore = registry.log.filter((line) => line.startsWith('ada ')).length;
+  await agent.start();
+  await agent.write('owner.yaml', owner);
+  const admitted = await agent.untilReady('web');
+  expect(messages(admitted, 'Pulled')).toEqual([
+    `Container image "${image}" already present on machine and can be accessed by the pod`,
+  ]);
+  expect(registry.log.filter((line) => line.startsWith('ada '))).toHaveLength(pullsBefore);
+  const stillRefused = await agent.untilPod('stranger', (pod) => messages(pod, 'Failed').length > 0);
+  expect(stillRefused.pod.status?.phase).toBe('Pending');
+  const { stdout: records } = await execa('grep', ['-rh', '.', join(agent.rootDir, 'image_manager')]);
+  expect(records).toContain('"kind":"ImagePulledRecord"');
+  expect(records).not.toMatch(/-pw|YWRhOmFkYS1wdw/);
 });
 
 test('the node has credentials in a file, which count as soon as they are there', async () => {

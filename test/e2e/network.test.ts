@@ -36,7 +36,7 @@ describe.each(containerdReleases().slice(-1))('the pod network on containerd $re
           apiVersion: 'v1',
           kind: 'Service',
           metadata: { name: 'site' },
-          spec: { selector: { app: 'web' }, ports: [{ port: 8080 }] },
+          spec: { clusterIP: 'None', selector: { app: 'web' }, ports: [{ port: 8080 }] },
         },
         'web.yaml': makePod('web', site),
         'client.yaml': makePod('client', {
@@ -95,7 +95,7 @@ describe.each(containerdReleases().slice(-1))('the pod network on containerd $re
     ]);
   });
 
-  test('a Service names its pod, also in a running container and with the address of a new sandbox', async () => {
+  test('a headless Service names its pod, also in a running container and with the address of a new sandbox', async () => {
     expect(await inClient('wget', '-q', '-O', '-', 'http://site.default.svc.cluster.local:8080/')).toBe('web-edge1\n');
     await agent.write('web.yaml', makePod('web', { ...site, hostname: 'second' }));
     await agent.cli(['wait', 'web']);

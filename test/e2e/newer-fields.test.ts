@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
 import { Agent } from './agent.ts';
-import { inTurn, oldestAndNewest } from './containerd-releases.ts';
+import { inTurn, containerdReleases } from './containerd-releases.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 
-describe.concurrent.each(oldestAndNewest())(
+describe.concurrent.each(containerdReleases())(
   'fields of Kubernetes 1.33 to 1.36 on containerd $release',
   (containerd) => {
     let agent: Agent;
@@ -58,6 +58,40 @@ describe.concurrent.each(oldestAndNewest())(
           ({ pod }) => pod.status?.containerStatuses?.[0]?.state?.waiting?.message !== undefined,
         );
         expect((await agent.cli(['explain', 'tools'])).stdout).toContain('image volume');
+      }
+    });
+
+    test(
+      'a container gets the part of an image that it asks for, or explain says why it does not',
+      inTurn,
+      async () => {
+        const volumes = [{ name: 'tools', image: { reference: busybox } }];
+        const app = shell('app', serve, { volumeMounts: [{ name: 'tools', mountPath: '/bin-only', subPath: 'bin' }] });
+        await agent.write('part.json', makePod('part', { volumes, containers: [app] }));
+        const { pod } = await agent.untilPod('part', (entry) => {
+          const { waiting, running } = entry.pod.status?.containerStatuses?.[0]?.state ?? {};
+          return running !== undefined || waiting?.message !== undefined;
+        });
+        if (pod.status?.containerStatuses?.[0]?.state?.running === undefined) {
+          const { stdout } = await agent.cli(['explain', 'part']);
+          expect(stdout).toContain('the container runtime cannot mount a subPath of the image volume "tools"');
+          expect(stdout).toContain('Update the runtime: containerd 2.2 and CRI-O 1.33 mount parts of images.');
+        } else {
+          const { stdout } = await agent.cli(['exec', 'part', '--', 'ls', '/bin-only/sh']);
+          expect(stdout.trim()).toBe('/bin-only/sh');
+        }
+      },
+    );
+
+    test('a pod gets only its own groups, or explain says that the runtime adds others', inTurn, async () => {
+      const securityContext = { runAsUser: 1000, supplementalGroups: [4000], supplementalGroupsPolicy: 'Strict' };
+      await agent.write('groups.json', makePod('groups', { securityContext, containers: [shell('app', serve)] }));
+      if (containerd.release === '2') {
+        await agent.untilReady('groups');
+        expect((await agent.cli(['exec', 'groups', '--', 'id', '-G'])).stdout.trim()).toBe('0 4000');
+      } else {
+        await agent.untilPod('groups', ({ pod }) => pod.status?.reason === 'SupplementalGroupsPolicyNotSupported');
+        expect((await agent.cli(['explain', 'groups'])).stdout).toContain('Set it to Merge, or update the container');
       }
     });
   },

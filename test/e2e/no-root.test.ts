@@ -47,7 +47,9 @@ test.each([['ps'], ['exec', 'web', '--', 'true'], ['images', 'load', 'app.tar'],
 test('doctor examines what a user sees, and names the rest', async () => {
   const [, ...rest] = agent.commandLine(['doctor', '-o', 'json']);
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-  const { stdout } = await execa('setpriv', [...user, join(folder, 'bin/kubelet-ts'), ...rest], { reject: false });
+  const doctor = [...user, join(folder, 'bin/kubelet-ts'), ...rest];
+  const { stdout, stderr } = await execa('setpriv', doctor, { reject: false });
+  expect(stderr).toBe('');
   const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; evidence: string }[] };
   expect(findings.filter(({ check }) => check === 'rights')).toMatchObject([
     { level: 'warning', evidence: 'user 65534 is not root, so some checks are skipped' },

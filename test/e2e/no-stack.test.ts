@@ -47,6 +47,11 @@ const argumentsOf: Record<string, string[][]> = {
   stop: [['web']],
   start: [['web']],
   retry: [['web']],
+  scale: [['deploy/web', '--replicas', '2']],
+  rollout: [
+    ['status', 'deploy/web'],
+    ['undo', 'deploy/web'],
+  ],
   hold: [['web']],
   unhold: [['web']],
   rollback: [['web']],
@@ -63,6 +68,8 @@ const argumentsOf: Record<string, string[][]> = {
   // Without the folder /run/systemd of the machine, neither finds an init system.
   'install-service': [[], ['--dry-run', '--init', 'systemd']],
   'uninstall-service': [[]],
+  upgrade: [[nowhere], ['FOLDER/pod.yaml', '--check']],
+  'install-bundle': [[nowhere], ['FOLDER']],
   version: [[], ['--client']],
   licences: [[], ['--sbom']],
   completion: [['bash']],
@@ -112,8 +119,8 @@ async function wrongOutcomes(
   const tryOne = async ([command = '', ...rest]: string[]): Promise<void> => {
     const args = rest.map((word) => word.replace('FOLDER', `${folder}/manifests`));
     const ownArgs = ['--root-dir', rootDir.replace('FOLDER', folder), ...args];
-    // Of `images load` it is a flag of the second word.
-    if (command === 'images') ownArgs.unshift(...ownArgs.splice(2, 1));
+    // Of `images load` and `rollout status` it is a flag of the second word.
+    if (command === 'images' || command === 'rollout') ownArgs.unshift(...ownArgs.splice(2, 1));
     if (!hasRootDir(command)) ownArgs.splice(0, 2);
     // It waits for its runtime otherwise.
     const bound = command === 'run' ? ['timeout', '3'] : [];

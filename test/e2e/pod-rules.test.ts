@@ -7,6 +7,7 @@ import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { RoutedNetwork } from './routed-network.ts';
 import type { NetworkNamespace } from './network-namespace.ts';
+import { udpSender, udpServer } from './udp-programs.ts';
 
 const web = (version: string) =>
   makePod('web', {
@@ -22,28 +23,6 @@ const web = (version: string) =>
       }),
     ],
   });
-
-/** Answers each packet with its first argument. */
-const udpServer = `
-import socket, sys
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-server.bind(('', 9090))
-print('ready', flush=True)
-while True: server.sendto(sys.argv[1].encode() + b'\\n', server.recvfrom(99)[1])
-`;
-
-/** Sends ten packets a second from one port, and prints the answers. */
-const udpSender = `
-import socket
-sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sender.connect(('10.77.0.99', 18080))
-sender.settimeout(0.1)
-while True:
-  try:
-    sender.send(b'x')
-    print(sender.recv(99).decode(), flush=True)
-  except OSError: pass
-`;
 
 /** The answers of the host port: TCP and UDP from outside, from the node, and from pods. */
 const all = (version: string): string[] => Array.from({ length: 6 }, () => version);
@@ -140,7 +119,7 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
   });
 
   test('lead a sender of UDP that never pauses to the next pod', async () => {
-    const words = [`--net=${network.router.path}`, 'python3', '-c', udpSender];
+    const words = [`--net=${network.router.path}`, 'python3', '-c', udpSender, '10.77.0.99', '18080'];
     const sender = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'inherit'] });
     helpers.push(sender);
     const signal = AbortSignal.timeout(120_000);
@@ -176,8 +155,10 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     expect((await agent.waitForLog(({ reason }) => reason === 'HostPortInUse')).msg).toBe(
       `python3 (PID ${listener.pid}) of this node listens on host port 18090/TCP: the pod gets its packets while it runs`,
     );
-    const { stdout } = await agent.cli(['validate', join(agent.rootDir, 'manifests/late.yaml')]);
-    expect(stdout).toContain(`python3 (PID ${listener.pid}) of this node listens on host port 18090/TCP`);
+    for (const command of ['validate', 'doctor']) {
+      const { stdout } = await agent.cli([command, join(agent.rootDir, 'manifests/late.yaml')]);
+      expect(stdout).toContain(`python3 (PID ${listener.pid}) of this node listens on host port 18090/TCP`);
+    }
     await agent.untilReady('late');
   });
 

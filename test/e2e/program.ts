@@ -14,4 +14,4 @@ export const cache = join(repository, '.cache');
 export const program = inject('program');
 
 export const imagesFolder = join(cache, 'images');
-export type ImageArchive = 'busybox.tar' | 'flock.tar' | 'etcd.tar' | 'control-plane.tar';
+export type ImageArchive = 'busybox.tar' | 'flock.tar' | 'etcd.tar' | 'control-plane.tar' | 'stand-ins.tar';

@@ -43,6 +43,8 @@ test('pods run from a root-dir on its own file system; their volumes have its no
   await agent.untilReady('web');
   const started = await agent.cli(['exec', 'web', '--', 'sh', '-c', 'cp /bin/busybox /data/sh && exec /data/sh']);
   expect(started).toMatchObject({ code: 126, stderr: expect.stringContaining('Permission denied') as string });
+  const { stdout } = await agent.cli(['doctor']);
+  expect(stdout).toContain(`root-dir ${agent.rootDir} is on a disk that is mounted noexec: pods cannot execute`);
   // The machine may have cgroup v1.
   const warnings = agent.logs.filter(({ level, reason }) => level >= 40 && reason !== 'CgroupV1');
   expect(warnings.map(({ msg }) => msg)).toEqual(['Linking the container log failed']);

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,6 +18,20 @@ test('overlayfs is chosen where the kernel mounts one, native where it refuses, 
   await mkdir(disk);
   expect([await chooseSnapshotter(disk), await chooseSnapshotter(overlay)]).toEqual(['overlayfs', 'native']);
   expect([await readdir(disk), await readdir(overlay)]).toEqual([[], []]);
+});
+
+test('a trial that was killed while its overlayfs was mounted is removed by the next one', async () => {
+  const folder = await temporaryFolder();
+  const left = join(folder, 'trial-killed');
+  for (const name of ['lower', 'upper', 'work', 'merged']) await mkdir(join(left, name), { recursive: true });
+  const options = `lowerdir=${left}/lower,upperdir=${left}/upper,workdir=${left}/work`;
+  await execa('mount', ['-t', 'overlay', 'overlay', '-o', options, join(left, 'merged')]);
+  onTestFinished(async () => {
+    await execa('umount', ['-l', join(left, 'merged')], { reject: false });
+  });
+  expect(await chooseSnapshotter(folder)).toBe('overlayfs');
+  expect(await readdir(folder)).toEqual([]);
+  expect(await readFile('/proc/self/mounts', 'utf8')).not.toContain(left);
 });
 
 test('the snapshotter of a running containerd is that of its configuration', () => {

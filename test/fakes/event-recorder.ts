@@ -72,6 +72,7 @@ function labelOf(event: KubeletEvent): string {
     case 'PullProgressed':
     case 'RuntimeReady':
     case 'RuntimeNotReady':
+    case 'WorkloadChanged':
       return event.type;
   }
 }

@@ -14,10 +14,12 @@ const filesV1: Readonly<Record<CgroupController, readonly string[]>> = {
 };
 const filesV2: typeof filesV1 = {
   cpu: ['cpu.weight', 'cpu.max'],
-  memory: ['memory.max', 'memory.min', 'memory.low'],
+  memory: ['memory.max', 'memory.min', 'memory.low', 'memory.high'],
   pids: ['pids.max'],
   hugetlb: ['hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'],
 };
+
+const initialValues: Readonly<Record<string, string>> = { 'memory.min': '0', 'memory.low': '0', 'memory.high': 'max' };
 
 /**
  * A cgroup file system in a temporary folder. Cgroups have the files of their controllers and refuse what the kernel
@@ -140,7 +142,7 @@ export class FakeCgroups implements CgroupFiles {
     const files = controllers.flatMap((controller) => (this.mounts.version === 1 ? filesV1 : filesV2)[controller]);
     await mkdir(folder, { recursive: true });
     for (const name of ['cgroup.procs', ...(this.mounts.version === 2 ? ['cgroup.subtree_control'] : []), ...files]) {
-      await writeFile(join(folder, name), '');
+      await writeFile(join(folder, name), initialValues[name] ?? '');
     }
   }
 

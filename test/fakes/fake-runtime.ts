@@ -98,7 +98,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
 
   // Controls.
 
-  /** Every instance of a container with this name follows this script from its next transition on. */
+  /** Every instance of `container` or `pod/container` follows this script from its next transition on. */
   script(containerName: string, script: ContainerScript): void {
     this.#scripts.set(containerName, script);
   }
@@ -146,6 +146,11 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#world.exit(container, exitReason === undefined ? { exitCode } : { exitCode, reason: exitReason });
   }
 
+  /** Makes a created container exit as containerd does if the caller of its start is killed. */
+  cutOffStart(ref: ContainerRef): void {
+    this.#world.failStart(this.#resolve(ref), 'failed to create containerd task: context canceled');
+  }
+
   /** Removes the container without a trace or an event, as if the runtime had lost it. */
   dropContainer(ref: ContainerRef): void {
     this.#world.drop(this.#resolve(ref));
@@ -191,6 +196,11 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   /** Returns the maximum number of revisions of this pod that ever ran something at once. */
   maxConcurrentRevisions(podName: string): number {
     return this.#world.mostRevisions.get(podName) ?? 0;
+  }
+
+  /** Returns the different images that ever ran at once, such as `app:1 app:2`. */
+  imagesAtOnce(): string[] {
+    return [...this.#world.imagesAtOnce];
   }
 
   // The runtime.
@@ -429,7 +439,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   }
 
   #scriptOf(container: FakeContainer): ContainerScript {
-    return this.#scripts.get(containerNameOf(container)) ?? {};
+    return this.#scripts.get(nameOf(container)) ?? this.#scripts.get(containerNameOf(container)) ?? {};
   }
 
   /**

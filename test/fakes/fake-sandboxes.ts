@@ -49,6 +49,8 @@ export class FakeSandboxes {
   readonly mostRunning = new Map<string, number>();
   /** By pod: the maximum number of its revisions, identified by UID, that ever ran at once. */
   readonly mostRevisions = new Map<string, number>();
+  /** The different images that ran at once, such as `app:1 app:2`. */
+  readonly imagesAtOnce = new Set<string>();
   /** Returns the addresses for a new sandbox that is not on the host network. */
   ipsOf: (config: PodSandboxConfig) => string[] = () => [`10.88.${this.#made >> 8}.${this.#made & 255}`];
 
@@ -162,6 +164,12 @@ export class FakeSandboxes {
     this.#emit(ContainerEventType.CONTAINER_STOPPED_EVENT, container.id, container.sandbox);
   }
 
+  /** Makes a created container exit without a start. */
+  failStart({ status }: FakeContainer, message: string): void {
+    const failed = { exitCode: 128, reason: 'StartError', message, finishedAt: this.#stamp() };
+    Object.assign(status, { state: ContainerState.CONTAINER_EXITED, ...failed });
+  }
+
   /** Kills it first if it is running. */
   remove(container: FakeContainer): void {
     this.exit(container, { exitCode: 137 });
@@ -182,9 +190,12 @@ export class FakeSandboxes {
 
   #countRunning(started: FakeContainer): void {
     const pod = podNameOf(started.sandbox);
-    const ofPod = [...this.containers.values()].filter(
-      ({ sandbox, status: { state } }) => state === ContainerState.CONTAINER_RUNNING && podNameOf(sandbox) === pod,
+    const running = [...this.containers.values()].filter(
+      ({ status: { state } }) => state === ContainerState.CONTAINER_RUNNING,
     );
+    const images = new Set(running.map(({ config }) => config.image?.userSpecifiedImage ?? ''));
+    this.imagesAtOnce.add([...images].sort().join(' '));
+    const ofPod = running.filter(({ sandbox }) => podNameOf(sandbox) === pod);
     const revisions = new Set(ofPod.map(({ sandbox }) => sandbox.config.metadata?.uid));
     this.mostRevisions.set(pod, Math.max(this.mostRevisions.get(pod) ?? 0, revisions.size));
     const container = containerNameOf(started);

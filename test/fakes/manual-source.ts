@@ -1,4 +1,6 @@
 import type { ConfigObject } from '../../src/api/values/config-object.ts';
+import type { DeclaredWorkload } from '../../src/api/values/workload.ts';
+import { loadManifest } from '../../src/engine/config/load-manifest.ts';
 import type { Pod } from '../../src/api/types.ts';
 import type { PodSource } from '../../src/engine/config/pod-source.ts';
 import type { SourceName } from '../../src/api/values/config-annotations.ts';
@@ -13,6 +15,7 @@ export class ManualSource implements PodSource {
   #sink: Sink | undefined;
   #pods: Pod[] | undefined;
   #derivedUIDs: string[] = [];
+  #workloads: DeclaredWorkload[] = [];
   #configObjects: ConfigObject[] = [];
   #declaresNothing = false;
 
@@ -24,14 +27,29 @@ export class ManualSource implements PodSource {
   /** Declares exactly these pods from now on. */
   set(...pods: Pod[]): void {
     this.#pods = pods;
+    this.#workloads = [];
     this.#declaresNothing = false;
     this.#derivedUIDs = [];
+    this.#handOver();
+  }
+
+  /** Declares exactly what this manifest of the node edge1 does from now on. */
+  setManifest(text: string): void {
+    const { pods, workloads, derivedUIDs, configObjects } = loadManifest(Buffer.from(text), this.where, {
+      nodeName: 'edge1',
+    });
+    this.#pods = pods;
+    this.#workloads = workloads ?? [];
+    this.#derivedUIDs = derivedUIDs ?? [];
+    this.#configObjects = configObjects;
+    this.#declaresNothing = false;
     this.#handOver();
   }
 
   /** Explicitly declares an empty list. */
   setNothing(): void {
     this.#pods = [];
+    this.#workloads = [];
     this.#declaresNothing = true;
     this.#handOver();
   }
@@ -39,6 +57,7 @@ export class ManualSource implements PodSource {
   /** Like `set`, for manifests that set no UID. */
   setDerived(...pods: Pod[]): void {
     this.#pods = pods;
+    this.#workloads = [];
     this.#derivedUIDs = pods.map(({ metadata }) => metadata.uid);
     this.#handOver();
   }
@@ -73,6 +92,7 @@ export class ManualSource implements PodSource {
       where,
       pods: this.#pods,
       configObjects,
+      workloads: this.#workloads,
       problems: [],
       derivedUIDs,
       ...(this.#declaresNothing && { declaresNothing: true }),

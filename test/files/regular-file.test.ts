@@ -1,4 +1,6 @@
+import { createHook } from 'node:async_hooks';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { appendFile, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -86,6 +88,14 @@ test('writing in place keeps the file that containers have mounted', async () =>
   expect({ ino: (await stat(path)).ino, text: await readFile(path, 'utf8') }).toEqual({ ino, text: 'short' });
 });
 
+test('writing in place does not bring back a removed file, unless it may', async () => {
+  const write = writeInPlace(path, 'ours', 0o644, { mayCreate: false });
+  await expect(write).rejects.toMatchObject({ code: 'ENOENT' });
+  await writeInPlace(path, 'ours', 0o644);
+  await writeInPlace(path, 'other', 0o644, { mayCreate: false });
+  expect(await readFile(path, 'utf8')).toBe('other');
+});
+
 test.each([
   { content: 'last words', maxBytes: 5, tail: 'words' },
   { content: 'last words', maxBytes: 100, tail: 'last words' },
@@ -115,6 +125,27 @@ test('a content that grows in place is written whole', async () => {
   await writeInPlace(path, 'short', 0o644);
   await writeInPlace(path, 'something longer', 0o644);
   expect(await readFile(path, 'utf8')).toBe('something longer');
+});
+
+test.each([
+  ['grows', 'short\n', 'another one, longer\n'],
+  ['shrinks', 'something longer\n', 'else\n'],
+])('a kill while a content %s in place leaves the old or the new one, and blank lines', async (_what, old, next) => {
+  await writeInPlace(path, old, 0o644);
+  const seen = new Set<string>();
+  const operations = new Set<number>();
+  const hook = createHook({
+    init: (id, type) => {
+      if (type === 'FSREQPROMISE') operations.add(id);
+    },
+    before: (id) => {
+      if (operations.has(id)) seen.add(readFileSync(path, 'utf8').replace(/\n+$/, '\n'));
+    },
+  }).enable();
+  await writeInPlace(path, next, 0o644);
+  hook.disable();
+  expect([...seen]).toEqual([old, next]);
+  expect(await readFile(path, 'utf8')).toBe(next);
 });
 
 test('the tail is undefined for a file that does not exist', async () => {

@@ -261,6 +261,7 @@ export const hostileTexts: Readonly<Record<string, (bytes: number) => string>> =
       `{"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"v","mountPath":"${fill(bytes, '/..')}","subPath":"${fill(bytes / 2, '../')}"}]}]}`,
   ),
   'a template': (bytes) => fill(bytes, '{{ .Values.a }}\n'),
+  'blank lines around what is not YAML': (bytes) => `${fill(bytes, '   \n')}}\n`,
   'a merge conflict': (bytes) => fill(bytes, '<<<<<<< HEAD\n'),
   'control characters': (bytes) => fill(bytes, '\u0001'),
   zeros: (bytes) => fill(bytes, '\0'),

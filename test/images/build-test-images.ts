@@ -5,6 +5,7 @@ import { UserError } from '../../src/errors.ts';
 import { ociArchive, type ImageFile, type ImageToArchive } from '../../src/containerd/pause/oci-archive.ts';
 import { computeImageArchitecture } from '../../src/containerd/pause/pause-image.ts';
 import { controlPlaneImage } from './control-plane-image.ts';
+import { standInImages } from './stand-in-images.ts';
 
 /** Changes when other images are made of the same programs. */
 const recipe = 1;
@@ -15,7 +16,7 @@ interface TestImage {
   /** Programs of this machine that go into it, and the Debian package that has them. */
   readonly programs: readonly string[];
   readonly debianPackage: string;
-  readonly make: (files: readonly ImageFile[]) => Promise<Omit<ImageToArchive, 'architecture'>>;
+  readonly make: (files: readonly ImageFile[]) => Promise<Omit<ImageToArchive, 'architecture'>[]>;
 }
 
 const testImages: readonly TestImage[] = [
@@ -24,19 +25,26 @@ const testImages: readonly TestImage[] = [
     archive: 'flock.tar',
     programs: ['/bin/busybox', '/usr/bin/flock'],
     debianPackage: 'busybox-static and util-linux',
-    make: async (files) => ({ ...(await busyboxImage(files)), name: 'localhost/flock:1' }),
+    make: async (files) => (await busyboxImage(files)).map((image) => ({ ...image, name: 'localhost/flock:1' })),
   },
   {
     archive: 'etcd.tar',
     programs: ['/usr/bin/etcd', '/usr/bin/etcdctl'],
     debianPackage: 'etcd-server and etcd-client',
-    make: (files) => Promise.resolve(etcdImage(files)),
+    make: (files) => Promise.resolve([etcdImage(files)]),
   },
   {
     archive: 'control-plane.tar',
     programs: ['/bin/busybox', '/usr/bin/openssl'],
     debianPackage: 'busybox-static and openssl',
-    make: (files) => Promise.resolve(controlPlaneImage(files)),
+    make: (files) => Promise.resolve([controlPlaneImage(files)]),
+  },
+  {
+    archive: 'stand-ins.tar',
+    programs: ['/bin/busybox', '/bin/dash'],
+    debianPackage: 'busybox-static and dash',
+    make: async (files) =>
+      standInImages([...files, ...(await busyboxLinks()).filter(({ path }) => path !== 'bin/sh'), tmp, ...accounts]),
   },
 ];
 
@@ -60,7 +68,7 @@ async function buildTestImage(image: TestImage, cacheFolder: string): Promise<st
   const paths = (await Promise.all(image.programs.map(withLibraries))).flat();
   const files = await Promise.all([...new Set(paths)].map(fileOf));
   const architecture = computeImageArchitecture(process.arch);
-  const bytes = await ociArchive({ architecture, ...(await image.make(files)) });
+  const bytes = await ociArchive(...(await image.make(files)).map((made) => ({ architecture, ...made })));
   await writeFile(`${archive}.part`, bytes);
   await rename(`${archive}.part`, archive);
   await writeFile(stampFile, inputs);
@@ -92,15 +100,16 @@ async function fileOf(path: string): Promise<ImageFile> {
 const path = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const tmp: ImageFile = { path: 'tmp', type: 'directory', mode: 0o1777 };
 
-async function busyboxImage(files: readonly ImageFile[]): Promise<Omit<ImageToArchive, 'architecture'>> {
+async function busyboxImage(files: readonly ImageFile[]): Promise<Omit<ImageToArchive, 'architecture'>[]> {
+  const root: ImageFile = { path: 'root', type: 'directory', mode: 0o700 };
+  const layers = [[...files, ...(await busyboxLinks()), tmp, root, ...accounts]];
+  return [{ name: 'localhost/busybox:1', layers, config: { Cmd: ['sh'], Env: [path] } }];
+}
+
+async function busyboxLinks(): Promise<ImageFile[]> {
   const { stdout } = await execa('/bin/busybox', ['--list']);
   const applets = stdout.split('\n').filter((name) => name !== '' && name !== 'busybox');
-  const links = applets.map((name): ImageFile => ({ path: `bin/${name}`, type: 'symlink', target: 'busybox' }));
-  return {
-    name: 'localhost/busybox:1',
-    layers: [[...files, ...links, tmp, { path: 'root', type: 'directory', mode: 0o700 }, ...accounts]],
-    config: { Cmd: ['sh'], Env: [path] },
-  };
+  return applets.map((name) => ({ path: `bin/${name}`, type: 'symlink', target: 'busybox' }));
 }
 
 const accounts: readonly ImageFile[] = [

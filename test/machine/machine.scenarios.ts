@@ -167,7 +167,9 @@ test('run-once beside the agent: the output and exit code of a job, and nothing 
     containers: limited({ limits: { memory: '64Mi' } }, script),
   });
   await machine.write('/root/job.json', JSON.stringify(job));
-  const { code, stdout, stderr } = await machine.try('kubelet-ts run-once --isolated /root/job.json');
+  await machine.write('/root/resolv.conf', 'nameserver 192.0.2.53\n');
+  const command = 'kubelet-ts run-once --isolated --resolv-conf /root/resolv.conf /root/job.json';
+  const { code, stdout, stderr } = await machine.try(command);
   expect({ code, stdout, stderr: stderr.replace(/run-[0-9a-f]{8}/, 'run-0') }).toEqual({
     code: 3,
     stdout: '67108864\n1',
@@ -237,7 +239,7 @@ test.each([
   },
 ] as const)('a node short of $resource evicts the pod that took it, which comes back', async (short) => {
   const { resource, threshold, condition, medium, mebibytes } = short;
-  await restartWith(`--eviction-hard=${threshold}`, '--eviction-pressure-transition-period=5s');
+  await restartWith(`--eviction-hard=${threshold}`, '--eviction-pressure-transition-period=30s');
   const take = `until [ -e /control/take ]; do sleep 1; done; fallocate -l ${mebibytes}m /cache/file`;
   const taking = shell('app', `${take}; ${serve}`, {
     volumeMounts: ['cache', 'control'].map((name) => ({ name, mountPath: `/${name}` })),
@@ -365,4 +367,50 @@ test('the executable installs its service in the place of the package: the pods 
   expect(await containers()).toBe(before);
   await machine.run('kubelet-ts down --all');
   expect(await cgroupsAndContainers()).toBe('');
+});
+
+test.each([
+  ['exits at once', '#!/bin/sh\nexit 1\n'],
+  ['hangs', '#!/bin/sh\nexec sleep infinity\n'],
+])('a release that %s is undone after three starts: the pods run on', async (_what, broken) => {
+  const program = '/usr/local/bin/kubelet-ts';
+  await machine.run(`[ -e ${program} ] || { cp /usr/bin/kubelet-ts ${program} && dpkg -P kubelet-ts; }`);
+  await machine.run(`${program} install-service`);
+  await machine.run('systemctl start kubelet-ts');
+  await declare('web', makePod('web', { containers: limited({}) }));
+  await untilReady('web');
+  const before = await containers();
+  const sum = `sha256sum < ${program}`;
+  const own = await machine.run(sum);
+  await machine.run(`cp ${program} /root/release && echo >> /root/release`);
+  expect(await machine.run('kubelet-ts upgrade /root/release --timeout 10m')).toContain(
+    'Restarted kubelet-ts.service: ',
+  );
+  expect(await machine.run(sum)).not.toBe(own);
+  await untilReady('web');
+  expect(await containers()).toBe(before);
+  // It broke after all that upgrade can check.
+  await machine.run(
+    `systemctl stop kubelet-ts && ln -f ${program} ${program}.previous && echo "0.1.0 0.2.0" > ${program}.pending-3`,
+  );
+  const good = await machine.run(sum);
+  await machine.write('/root/broken', broken);
+  // An agent extends it.
+  await machine.run('mkdir -p /etc/systemd/system/kubelet-ts.service.d');
+  await machine.write('/etc/systemd/system/kubelet-ts.service.d/hang.conf', '[Service]\nTimeoutStartSec=120\n');
+  await machine.run(
+    `systemctl daemon-reload && install /root/broken ${program} && systemctl --no-block start kubelet-ts`,
+  );
+  await machine.until(`[ -e ${program}.restored ]`, 1200);
+  expect(await machine.run(sum)).toBe(good);
+  await untilReady('web');
+  expect(await containers()).toBe(before);
+  expect(await machine.run('kubelet-ts doctor || true')).toContain(
+    '! upgrade        The upgrade from 0.1.0 to 0.2.0 was',
+  );
+  const journal = await machine.run('journalctl -u kubelet-ts -b');
+  expect(journal).toContain(`the upgrade of ${program} did not become healthy in three starts`);
+  expect(journal).toContain('The upgrade from 0.1.0 to 0.2.0 was undone');
+  await machine.run(`rm ${program}.restored && rm -r /etc/systemd/system/kubelet-ts.service.d`);
+  await machine.run('kubelet-ts uninstall-service && kubelet-ts down --all');
 });

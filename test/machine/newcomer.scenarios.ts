@@ -74,10 +74,16 @@ test('a newcomer: pods run on the managed containerd, and the log says why', asy
   expect({ code, stdout }).toEqual({ code: 3, stdout: expect.stringContaining('192.0.2.80') as string });
 });
 
-test('a newcomer: the host port answers another machine, although Docker drops what is forwarded', async () => {
+/** Asks the host port from another machine. */
+async function askHostPort(): Promise<string> {
   const get = 'exec 3<>/dev/tcp/192.0.2.1/8080; printf "GET /index.html HTTP/1.0\\r\\n\\r\\n" >&3; cat <&3';
-  const answer = await machine.run(`${outside} timeout 60 bash -c '${get}'`);
-  expect(answer).toMatch(/^HTTP\/1\.[01] 200 OK.*hello$/s);
+  return machine.run(`${outside} timeout 60 bash -c '${get}'`);
+}
+
+const hello = /^HTTP\/1\.[01] 200 OK.*hello$/s;
+
+test('a newcomer: the host port answers another machine, although Docker drops what is forwarded', async () => {
+  expect(await askHostPort()).toMatch(hello);
 });
 
 test('a newcomer: a pod resolves a name through the server behind systemd-resolved', async () => {
@@ -85,6 +91,18 @@ test('a newcomer: a pod resolves a name through the server behind systemd-resolv
   expect(await machine.run('kubelet-ts exec web -- nslookup -type=a registry.example')).toContain('192.0.2.80');
   expect(await machine.run('kubelet-ts exec host -- cat /etc/resolv.conf')).toContain('nameserver 127.0.0.53');
 });
+
+test.each(['ufw --force enable', 'ufw reload', 'systemctl restart docker'])(
+  'a newcomer: host port and names work after %s',
+  async (change) => {
+    // Otherwise ufw ends the connection of this test.
+    await machine.run('ufw allow 22/tcp');
+    await machine.run(change);
+    expect(await machine.run('iptables -S FORWARD | head -n 1')).toBe('-P FORWARD DROP');
+    expect(await askHostPort()).toMatch(hello);
+    expect(await machine.run('kubelet-ts exec web -- nslookup -type=a registry.example')).toContain('192.0.2.80');
+  },
+);
 
 test('a newcomer: a kill of the unit changes no process of a pod', async () => {
   const before = await tasks();

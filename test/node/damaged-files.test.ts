@@ -1,8 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { importImagesFolder } from '../../src/containerd/import-images-folder.ts';
+import { openServiceSubnets } from '../../src/containerd/service-subnets.ts';
 import { AppliedFolder } from '../../src/engine/applied/applied-folder.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
 import { DiskStateFile, startWithStateFile } from '../../src/engine/container-manager/checkpoint/disk-state-file.ts';
@@ -16,10 +17,13 @@ import { UndeclaredRecords } from '../../src/engine/gc/undeclared-records.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { WallClockStore } from '../../src/engine/host/wall-clock-store.ts';
 import { PodHistories } from '../../src/engine/history/pod-histories.ts';
+import { PullRecords } from '../../src/engine/images/pull-records.ts';
 import { readRevision } from '../../src/engine/in-place/applied-revisions.ts';
 import { PodRecords } from '../../src/engine/operations/pod-records.ts';
 import { ClaimUses } from '../../src/engine/persistent-volumes/claim-uses.ts';
+import { readAllocations } from '../../src/engine/services/service-records.ts';
 import { StatusRecords } from '../../src/engine/status/status-records.ts';
+import { WorkloadRecords } from '../../src/engine/workloads/workload-records.ts';
 import { WallClockHistory } from '../../src/flow/wall-clock-history.ts';
 import { importImages } from '../../src/node/import-images.ts';
 import { recordNodePaths } from '../../src/node/last-node-paths.ts';
@@ -66,7 +70,13 @@ const kinds: [string, (start: Start) => Promise<unknown>][] = [
   [
     'state/clock.json',
     async ({ rootDir, clock, logger }) => {
-      const store = new WallClockStore({ rootDir, wallClock: new WallClockHistory(clock), clock, logger });
+      const store = new WallClockStore({
+        rootDir,
+        wallClock: new WallClockHistory(clock),
+        clock,
+        logger,
+        onSet: () => undefined,
+      });
       await store.load();
       await store.close();
     },
@@ -95,7 +105,16 @@ const kinds: [string, (start: Start) => Promise<unknown>][] = [
       return importImages({ importFolder, clock, logger, signal, onStarting: undefined });
     },
   ],
+  ['state/services.json', ({ rootDir, logger }) => readAllocations(rootDir, logger)],
+  [
+    'state/service-subnets.json',
+    ({ rootDir, clock, logger }) =>
+      openServiceSubnets({
+        ...{ rootDir, clock, logger, choice: {}, hasIPv6: false, routes: [], claimsDir: join(rootDir, 'claims') },
+      }),
+  ],
   ['state/operations/pod.json', ({ rootDir, clock, logger }) => new PodRecords({ rootDir, clock, logger }).load()],
+  ['state/workloads/web.json', ({ rootDir, logger }) => new WorkloadRecords({ rootDir, logger }).load()],
   [
     'state/history/default_web.jsonl',
     ({ rootDir, clock, logger }) => {
@@ -117,6 +136,13 @@ const kinds: [string, (start: Start) => Promise<unknown>][] = [
     `manifests-last-good/file-${'0'.repeat(32)}-${'1'.repeat(32)}`,
     ({ rootDir, clock, logger }) => new LastGoodManifests({ rootDir, clock, logger }).list('file'),
   ],
+  ...['pulled', 'pulling'].map((folder): [string, (start: Start) => Promise<unknown>] => [
+    `image_manager/${folder}/sha256-${'0'.repeat(64)}`,
+    ({ rootDir, clock, logger }) => {
+      const verification = { policy: 'AlwaysVerify' as const, allowlist: [] };
+      return new PullRecords({ rootDir, verification, loadedImages: [], clock, logger }).load();
+    },
+  ]),
   stateFile('memory_manager_state', (content) => parseMemoryCheckpoint(content, 'Static')),
   stateFile('device-plugins/kubelet_internal_checkpoint', parseDeviceCheckpoint),
   [
@@ -172,19 +198,47 @@ const damages: [string, string][] = [
   ['NUL bytes', '\0'.repeat(text.length)],
 ];
 
+/** Writes a damaged file, and reads it as an agent does. Returns its path and the warnings. */
+async function readDamaged(
+  file: string,
+  content: string,
+  read: (start: Start) => Promise<unknown>,
+): Promise<{ path: string; warnings: string[] }> {
+  const rootDir = await temporaryFolder();
+  const path = join(rootDir, file);
+  await mkdir(dirname(path), { recursive: true });
+  await mkdir(join(rootDir, 'state'), { recursive: true });
+  await writeFile(path, content);
+  const { logger, lines } = lineLogger();
+  const podDirs = new PodDirs({ rootDir });
+  await read({ rootDir, podDir: (uid) => podDirs.podDir(uid), podDirs, clock: new FakeClock(), logger });
+  return { path, warnings: lines.filter((line) => line.startsWith('warn')) };
+}
+
 test.each(kinds.flatMap(([file, read]) => damages.map(([damage, content]) => ({ file, damage, content, read }))))(
   'one line of the log names a damaged $file: $damage',
   async ({ file, content, read }) => {
-    const rootDir = await temporaryFolder();
-    const path = join(rootDir, file);
-    await mkdir(dirname(path), { recursive: true });
-    await mkdir(join(rootDir, 'state'), { recursive: true });
-    await writeFile(path, content);
-    const { logger, lines } = lineLogger();
-    const podDirs = new PodDirs({ rootDir });
-    await read({ rootDir, podDir: (uid) => podDirs.podDir(uid), podDirs, clock: new FakeClock(), logger });
+    const { path, warnings } = await readDamaged(file, content, read);
     // A file of lines is whole if it has none.
     const expected = file.endsWith('.jsonl') && content === '' ? [] : [expect.stringContaining(path)];
-    expect(lines.filter((line) => line.startsWith('warn'))).toEqual(expected);
+    expect(warnings).toEqual(expected);
   },
 );
+
+const renamed = [
+  ...['state/owner.json', 'state/clock.json', 'state/history/default_web.jsonl'],
+  ...['pods/u1/status.json', 'pods/u1/revision.json'],
+];
+
+test.each(
+  kinds
+    .filter(([file]) => renamed.includes(file))
+    .flatMap(([file, read]) => ['{"torn":', 'null', '[]', '{}'].map((content) => ({ file, content, read }))),
+)('a damaged $file is set aside: $content', async ({ file, content, read }) => {
+  const { path, warnings } = await readDamaged(file, content, read);
+  const isSetAside = (await readdir(dirname(path))).some((name) => name.endsWith('.damaged'));
+  expect({ warnings, isSetAside }).toEqual({
+    warnings: [expect.stringMatching(/^warn A damaged state file was set aside/)],
+    isSetAside: true,
+  });
+});

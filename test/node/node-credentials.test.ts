@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { nodeCredentials } from '../../src/node/node-credentials.ts';
+import { EngineCounter } from '../../src/server/metrics/engine-counter.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
 /** A provider that answers with its own name as the user of every image below this registry. */
@@ -40,10 +41,11 @@ async function folderWith(files: Readonly<Record<string, string>>, programs: rea
   return folder;
 }
 
-const read = (folder: string): ReturnType<typeof nodeCredentials> =>
+const read = (folder: string, meter?: EngineCounter): ReturnType<typeof nodeCredentials> =>
   nodeCredentials(
     { rootDir: folder, imageCredentialProviderConfig: join(folder, 'config'), imageCredentialProviderBinDir: folder },
     silentLogger,
+    meter,
   );
 
 test('the providers of all files in a folder are asked, but not those below it', async () => {
@@ -57,6 +59,16 @@ test('the providers of all files in a folder are asked, but not those below it',
   const credentialsFor = await read(folder);
   const text = inspect(await credentialsFor('registry.example/app'), { depth: 9 });
   expect([text.includes("'first'"), text.includes("'second'")]).toEqual([true, true]);
+});
+
+test('the hash of the configuration is a metric', async () => {
+  const folder = await folderWith({ 'b.yaml': configOf('second'), 'a.json': configOf('first') }, ['first', 'second']);
+  const counts = new EngineCounter();
+  await read(folder, counts);
+  const info = counts.families().find(({ name }) => name === 'kubelet_credential_provider_config_info');
+  // SHA-256 of each file after its length in eight bytes, in the order of names.
+  const hash = 'sha256:0e82b5af9b7b2c135f94ed8d547e0e62efd6ea225312bac57d32ca921b17b835';
+  expect(info?.samples).toEqual([{ labels: { hash }, value: 1 }]);
 });
 
 test('a provider in two files is refused, with both files', async () => {

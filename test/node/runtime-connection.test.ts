@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { launchLine } from '../../src/containerd/containerd-log.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { recordRuntime } from '../../src/node/last-runtime.ts';
 import { connectToRuntime } from '../../src/node/runtime-connection.ts';
@@ -53,6 +54,32 @@ test('a managed containerd that does not run is started by the agent', async () 
     message: `no container runtime answers at ${paths.endpoint}`,
     hint: 'kubelet-ts run starts it.',
   });
+});
+
+test.each([
+  [
+    'its database cannot be read',
+    'panic: invalid freelist page: 0, page type is unknown<00>\ngo.etcd.io/bbolt.Open()\n',
+  ],
+  [
+    'its snapshotter cannot be loaded',
+    'time="t" level=warning msg="failed to load plugin io.containerd.snapshotter.v1.overlayfs" error="invalid database"\n',
+  ],
+])('a managed containerd with a damaged store is named, with its cure: %s', async (_case, log) => {
+  await writeFile(paths.logFile, log);
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({
+    name: 'UserError',
+    message: `The managed containerd does not run, because its store is damaged: ${log.split('\n')[0] ?? ''}`,
+    hint: `Set the damaged store of containerd aside and start again: kubelet-ts repair-store --root-dir ${rootDir}`,
+  });
+});
+
+test.each([
+  ['a pull that broke off', 'time="t" level=error msg="PullImage failed" error="blobs/sha256:1: unexpected EOF"\n'],
+  ['an earlier launch', `panic: invalid page\ngo.etcd.io/bbolt.Open()\n${launchLine}\n`],
+])('%s is no damage of the store', async (_case, log) => {
+  await writeFile(paths.logFile, log);
+  await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({ hint: 'kubelet-ts run starts it.' });
 });
 
 test('a command uses the runtime of the agent, which only its configuration may name', async () => {

@@ -16,18 +16,21 @@ test('each state reaches the socket as a datagram of the agent, in the order of 
   const sent = await Promise.all([
     service.reloading(),
     service.status('Waiting for\nthe container runtime'),
+    service.extendStart(300_000),
     service.ready('Running'),
+    service.extendStart(300_000),
     service.reloading(),
     service.reloaded('Running'),
     service.alive(),
     service.stopping('Stopping', 30_000),
     service.reloaded('Running'),
   ]);
-  expect(sent[5]).toBe(true);
+  expect(sent[7]).toBe(true);
   await socket.journal.next(({ text }) => text.startsWith('STOPPING'));
   expect(socket.journal.items.slice(1)).toEqual(
     [
       'STATUS=Waiting for the container runtime',
+      'EXTEND_TIMEOUT_USEC=300000000',
       `READY=1 MAINPID=${pid} STATUS=Running`,
       'RELOADING=1 MONOTONIC_USEC=1234567 STATUS=Reloading the configuration',
       `READY=1 MAINPID=${pid} STATUS=Running`,

@@ -1,5 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { notifyWatchdog } from '../../src/node/watchdog.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { extendStart, notifyWatchdog } from '../../src/node/watchdog.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
@@ -46,4 +46,17 @@ test('without a watchdog nothing is sent', async () => {
   const { ended, world } = start(undefined);
   await ended;
   expect(world.sentAt).toEqual([]);
+});
+
+test('a start is extended each minute until the unit has started', async () => {
+  const clock = new FakeClock();
+  const service = { isStarting: true, extendStart: vi.fn<(ms: number) => Promise<void>>(() => Promise.resolve()) };
+  const ended = extendStart(service, clock, new AbortController().signal);
+  await clock.advance(59_000);
+  expect(service.extendStart).not.toHaveBeenCalled();
+  await clock.advance(61_000);
+  expect(service.extendStart.mock.calls).toEqual([[300_000], [300_000]]);
+  service.isStarting = false;
+  await clock.advance(60_000);
+  await ended;
 });

@@ -7,9 +7,9 @@ export async function fetched(origin: ManifestOrigin, knownBody?: string | Known
   const known = typeof knownBody === 'string' ? { digest: sha256(knownBody), validators: {} } : knownBody;
   const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
   try {
-    const { validators, news } = await origin.fetch(known, notes, new AbortController().signal);
-    if (news === undefined) return 'unchanged';
-    const { body, signature } = news;
+    const { validators, content } = await origin.fetch(known, notes, new AbortController().signal);
+    if (content === undefined) return 'unchanged';
+    const { body, signature } = content;
     const lastSignedAtSeconds = undefined;
     await origin.trust?.(body, { digest: sha256(body), validators, signature, lastSignedAtSeconds });
     return Buffer.from(body).toString();

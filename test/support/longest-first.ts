@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * only knows durations from its last run, and a fresh clone has none.
  */
 const longest = [
-  ...['facts/facts', 'chaos', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'no-stack'],
+  ...['facts/facts', 'chaos', 'bundles', 'agent-restart', 'orphan-shims', 'rounds/rounds', 'screen', 'no-stack'],
   ...[
     'executable',
     'oci-source',

@@ -180,7 +180,12 @@ class Decoder {
     return this.wrongType(kind, node, field);
   }
 
-  private wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
+  private wrongType(
+    kind: FieldKind,
+    node: ManifestNode,
+    field: string,
+    expected = expectedValue(kind, field),
+  ): unknown {
     const isOtherText = kind.type === 'bytes' && node.kind === 'string';
     const found = isOtherText ? 'other text' : this.quotesValues ? describeNode(node) : describeKind(node);
     const hint = hintForWrongType(this.schema, kind, node, this.quotesValues);
@@ -248,7 +253,7 @@ const expectedValues: Readonly<Record<FieldKind['type'], string>> = {
   float64: 'a number',
   int32: 'an integer',
   int64: 'an integer',
-  intOrString: 'a number or a name',
+  intOrString: 'a whole number or a name',
   list: 'a list',
   map: 'an object',
   object: 'an object',
@@ -257,6 +262,11 @@ const expectedValues: Readonly<Record<FieldKind['type'], string>> = {
   time: 'a time such as "2025-01-31T12:00:00Z"',
   uint32: 'an integer',
 };
+
+function expectedValue({ type }: FieldKind, field: string): string {
+  const isCount = type === 'intOrString' && /\.max(Surge|Unavailable)$/.test(field);
+  return isCount ? 'a whole number or a percentage such as "25%"' : expectedValues[type];
+}
 
 function asObject(value: unknown): ObjectValue {
   return typeof value === 'object' && value !== null ? (value as ObjectValue) : {};

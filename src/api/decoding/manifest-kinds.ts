@@ -18,6 +18,8 @@ export const supportedKinds = {
   PersistentVolume: 'v1',
   CSIDriver: 'storage.k8s.io/v1',
   Service: 'v1',
+  Endpoints: 'v1',
+  EndpointSlice: 'discovery.k8s.io/v1',
 } as const;
 
 export type SupportedKind = keyof typeof supportedKinds;
@@ -39,11 +41,11 @@ export function nearestKind(word: string): string | undefined {
 
 /** How this program treats objects of a kind. */
 export type KindMeaning =
-  | { type: 'carriedOut'; kind: SupportedKind }
+  | { type: 'supported'; kind: SupportedKind }
   /** `itemKind` is the kind of all items; absent for a plain `List`. */
   | { type: 'list'; itemKind?: string }
   /** `isMissed` is true if pods run differently than in a cluster that has this object. */
-  | { type: 'notCarriedOut'; reason: string; isMissed: boolean }
+  | { type: 'unsupported'; reason: string; isMissed: boolean }
   /** An unknown kind, or a known one with another apiVersion; `field` is the field to correct. */
   | { type: 'unknown'; field: 'apiVersion' | 'kind'; message: string; hint: string };
 
@@ -59,16 +61,16 @@ export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
 function itemMeaning(apiVersion: string, kind: string): KindMeaning {
   const group = apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : '';
   if (isCustom(group, kind)) {
-    return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller', isMissed: true };
+    return { type: 'unsupported', reason: 'custom resources need an API server and a controller', isMissed: true };
   }
   if (isSupportedKind(kind)) {
-    if (apiVersion === supportedKinds[kind]) return { type: 'carriedOut', kind };
+    if (apiVersion === supportedKinds[kind]) return { type: 'supported', kind };
     return wrongVersion(apiVersion, hintForApiVersion(kind));
   }
   const reason = otherKinds.get(kind);
-  if (reason !== undefined) return { type: 'notCarriedOut', reason, isMissed: missedKinds.has(kind) };
+  if (reason !== undefined) return { type: 'unsupported', reason, isMissed: missedKinds.has(kind) };
   const ofGroup = otherGroups.get(group);
-  if (ofGroup !== undefined) return { type: 'notCarriedOut', reason: ofGroup, isMissed: true };
+  if (ofGroup !== undefined) return { type: 'unsupported', reason: ofGroup, isMissed: true };
   const nearest = nearestName(kind, [...Object.keys(supportedKinds), 'List', ...otherKinds.keys()]);
   return {
     type: 'unknown',
@@ -92,6 +94,7 @@ const ownGroups: ReadonlySet<string> = new Set(
 
 const forAPIServer = 'it is for the API server of a cluster';
 const ofNetwork = 'the network is that of the container runtime';
+const keepsCount = 'a workload keeps its replicas until you change them';
 const forBuilding = 'its manifests have to be built first, with kubectl kustomize FOLDER > FILE.yaml';
 const forKubeadm = 'it is for kubeadm';
 const configures = 'it configures another program';
@@ -110,7 +113,7 @@ const otherGroups: ReadonlyMap<string, string> = new Map([
   ['audit.k8s.io', configures],
   ['authentication.k8s.io', forAPIServer],
   ['authorization.k8s.io', forAPIServer],
-  ['autoscaling', 'a pod runs once on this node'],
+  ['autoscaling', keepsCount],
   ['certificates.k8s.io', forAPIServer],
   ['checkpoint.k8s.io', forAPIServer],
   ['client.authentication.k8s.io', configures],
@@ -142,8 +145,9 @@ function wrongVersion(apiVersion: string, hint: string): KindMeaning {
 
 /** Kinds of Kubernetes and its tools that a node without a cluster cannot support, grouped by reason. */
 const kindsByReason: Readonly<Record<string, readonly string[]>> = {
-  [ofNetwork]: ['EndpointSlice', 'Endpoints', 'IngressClass', 'NetworkPolicy'],
-  'nothing routes requests to pods; a hostPort opens a port of this node': ['Ingress'],
+  'nothing filters the connections of pods': ['NetworkPolicy'],
+  'nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node': ['Ingress'],
+  'nothing routes requests by host name or path': ['IngressClass'],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
   'a claim becomes a folder of this node, or binds a PersistentVolume, with every class': [
     'StorageClass',
@@ -177,7 +181,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'Workload',
   ],
   'a namespace is there as soon as a pod names it': ['Namespace'],
-  'a pod runs once on this node': ['HorizontalPodAutoscaler'],
+  [keepsCount]: ['HorizontalPodAutoscaler'],
   'a template alone runs nothing': ['PodTemplate'],
   'it belongs to --config': ['KubeletConfiguration'],
   'it tells clients where an API server is': ['Config'],
@@ -189,8 +193,6 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
 const missedKinds: ReadonlySet<string> = new Set([
   'CompositePodGroup',
   'Config',
-  'EndpointSlice',
-  'Endpoints',
   'Ingress',
   'KubeletConfiguration',
   'LimitRange',

@@ -19,9 +19,8 @@ const apiServer = 'needs an API server';
 const server = 'this part of the HTTPS API is not built yet';
 const webhook = 'asks an API server';
 const events = 'events go to the log and the screen, unlimited';
-const iptables = 'no iptables rules are made';
+const iptables = 'the iptables chains of the kubelet are not created';
 const klog = 'an option of klog';
-const pullRecords = 'records of image pulls are not built yet';
 
 /**
  * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.36, and ours: controlGroup,
@@ -55,8 +54,14 @@ export const kubeletConfigurationFields = {
     authorization: { kind: 'KubeletAuthorization' },
     registryPullQPS: { kind: '*int32', default: 5, does: 'image pulls started per second at most; 0: unlimited' },
     registryBurst: { kind: 'int32', default: 10, does: 'image pulls started at once at most' },
-    imagePullCredentialsVerificationPolicy: { kind: 'string', without: pullRecords },
-    preloadedImagesVerificationAllowlist: { kind: '[]string', without: pullRecords },
+    imagePullCredentialsVerificationPolicy: {
+      kind: 'string',
+      does: 'which present images need credentials; by default those that the agent pulled',
+    },
+    preloadedImagesVerificationAllowlist: {
+      kind: '[]string',
+      does: 'images, or prefixes of images with `/*`, for NeverVerifyAllowlistedImages',
+    },
     eventRecordQPS: { kind: '*int32', default: 50, without: events },
     eventBurst: { kind: 'int32', default: 100, without: events },
     enableDebuggingHandlers: {

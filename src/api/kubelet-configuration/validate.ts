@@ -2,6 +2,7 @@ import { formatDurationMs } from '../values/duration.ts';
 import { evictionPolicies } from '../values/eviction-policy.ts';
 import { parseImageName } from '../values/image-name.ts';
 import { previousKubernetesVersion } from '../values/kubernetes-version.ts';
+import { isAllowlistEntry, verificationPolicies } from '../values/pull-verification.ts';
 import { quantityAsInt64 } from '../values/quantity.ts';
 import { checkIP, checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
@@ -140,9 +141,6 @@ function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, g
   validatePullVerification(errors, kc, gates);
 }
 
-const allowlistedImages = 'NeverVerifyAllowlistedImages';
-const verificationPolicies = ['NeverVerify', 'NeverVerifyPreloadedImages', allowlistedImages, 'AlwaysVerify'];
-
 function validatePullVerification(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
   const { imagePullCredentialsVerificationPolicy: policy, preloadedImagesVerificationAllowlist: allowlist } = kc;
   const listField = 'preloadedImagesVerificationAllowlist';
@@ -153,19 +151,17 @@ function validatePullVerification(errors: ConfigurationErrors, kc: KubeletConfig
     return;
   }
   errors.addUnlessOneOf('imagePullCredentialsVerificationPolicy', policy, verificationPolicies);
-  if (allowlist.length > 0 && policy !== allowlistedImages) {
-    errors.add(listField, `needs imagePullCredentialsVerificationPolicy: ${allowlistedImages}`);
+  if (allowlist.length > 0 && policy !== 'NeverVerifyAllowlistedImages') {
+    errors.add(listField, 'needs imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages');
   }
   for (const [index, entry] of allowlist.entries()) {
-    if (isImageOrFolder(entry)) continue;
-    const message = `"${entry}" must be an image without tag and digest, or a folder of images that ends in "/*"`;
+    if (isAllowlistEntry(entry)) continue;
+    const example = parseImageName(entry)?.repository ?? 'registry.example/team/app';
+    const message =
+      `"${entry}" must be a complete image name without tag and digest, such as "${example}", ` +
+      'or a prefix of names that ends in "/*"';
     errors.add(`${listField}[${index}]`, message);
   }
-}
-
-function isImageOrFolder(entry: string): boolean {
-  const name = entry.replace(/\/\*$/, '/any');
-  return !/[@*]|:[^/]*$/.test(name) && parseImageName(name) !== undefined;
 }
 
 /** Periods that must be greater than zero. */

@@ -62,7 +62,7 @@ function declare(found: Declarations, object: ManifestObject, context: Context):
   }
   const meaning = kindMeaning(apiVersion, kind);
   switch (meaning.type) {
-    case 'carriedOut':
+    case 'supported':
       found.objects.push({ kind: meaning.kind, object });
       break;
     case 'list':
@@ -71,7 +71,7 @@ function declare(found: Declarations, object: ManifestObject, context: Context):
         ...(meaning.itemKind !== undefined && { listed: { apiVersion, kind: meaning.itemKind } }),
       });
       break;
-    case 'notCarriedOut':
+    case 'unsupported':
       found.ignored.push({ kind, object, reason: meaning.reason, isMissed: meaning.isMissed });
       break;
     case 'unknown':
@@ -109,7 +109,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
 }
 
 const isForPods = (kind: string): boolean =>
-  /^(ConfigMap|Secret|Service|PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
+  /^(ConfigMap|Secret|Service|Endpoints|EndpointSlice|PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
 
 /** True if an empty list of this kind, or a plain List, declares that nothing should run. */
 function declaresWhatRuns(listed = 'Pod'): boolean {

@@ -10,6 +10,7 @@ export function joinManifests(parts: readonly Partial<Manifests>[]): JoinedManif
   return {
     pods,
     configObjects: parts.flatMap(({ configObjects = [] }) => configObjects),
+    workloads: parts.flatMap(({ workloads = [] }) => workloads),
     problems: parts.flatMap(({ problems = [] }) => problems),
     dependsOnPositions: parts.flatMap(({ dependsOnPositions: dependsOnPositions = [] }) => dependsOnPositions),
     classPositions: parts.flatMap(({ classPositions: classPositions = [] }) => classPositions),

@@ -17,6 +17,7 @@ import { canonicalObject } from './canonical-form.ts';
 import { nodeClassLoaders } from './load-node-class.ts';
 import type { Loaders } from './loaders.ts';
 import { loadService } from './load-service.ts';
+import { serviceAddressLoaders } from './load-service-addresses.ts';
 import { storageLoaders } from './load-storage-object.ts';
 
 /** Loads an object that pods refer to. No problem quotes a value of a Secret. */
@@ -49,6 +50,7 @@ const loaders: Loaders<ConfigObject> = {
     return toConfigData(errors, 'Secret', { written, fields, type: written.type ?? 'Opaque' });
   },
   Service: loadService,
+  ...serviceAddressLoaders,
   ...nodeClassLoaders,
   ...storageLoaders,
 };

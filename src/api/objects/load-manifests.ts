@@ -1,6 +1,6 @@
-import { NameOwners, podKeys } from '../values/name-owners.ts';
+import { NameOwners, objectKeys, podKeys } from '../values/name-owners.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
-import { type SupportedKind, supportedKinds } from '../decoding/manifest-kinds.ts';
+import type { SupportedKind } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
@@ -8,6 +8,9 @@ import { maxManifestObjects } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
 import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
+import { declaredPods, isReplicated } from '../values/declared-pods.ts';
+import { declaredOrdinals, replicaClaims } from '../values/replica-pod.ts';
+import { type DeclaredWorkload, isWorkloadKind, type ReplicatedWorkload, workloadKey } from '../values/workload.ts';
 import type { ClassPosition } from '../values/resolve-classes.ts';
 import type { DependsOnPosition } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
@@ -21,9 +24,11 @@ const acceptAnnotation = 'kubelet-ts.io/accept-warnings';
 
 /** The content of a manifest text. If any problem is an error, nothing in the text may run. */
 export interface Manifests {
-  /** Static pods of this node, defaulted and validated. */
+  /** Static pods of this node, defaulted and validated. Includes the pods of workloads once nothing rolls out. */
   pods: Pod[];
   configObjects: ConfigObject[];
+  /** Workloads, such as Deployments, that own some of the pods. Absent if the text declares only pods. */
+  workloads?: DeclaredWorkload[];
   problems: ManifestProblem[];
   /** Kinds of the objects that have errors. A workload counts as a Pod. Absent unless all positions are wanted. */
   broken?: SupportedKind[];
@@ -39,9 +44,10 @@ export interface Manifests {
   declaresNothing?: boolean;
 }
 
-/** The position of a name or a UID, by its key from `claimedKeys`. */
+/** The position of a name, a UID or a port of the node, by its key from `claimedKeys`. */
 export interface NamePosition {
   key: string;
+  field: string;
   line: number;
   column: number;
 }
@@ -53,6 +59,7 @@ export interface NamePosition {
 export function loadManifests(bytes: Uint8Array | string, options: StaticPodOptions): Manifests {
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
+  const workloads: DeclaredWorkload[] = [];
   const dependsOnPositions: DependsOnPosition[] = [];
   const classPositions: ClassPosition[] = [];
   const derivedUIDs: string[] = [];
@@ -82,18 +89,27 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
       problems.addAll(withAccepted(object, loaded.problems));
-      if (loaded.problems.some(({ severity }) => severity === 'error')) broken.push(isWorkload(kind) ? 'Pod' : kind);
-      const repeated = repeatedName(names, object, loaded);
-      if (options.allPositions === true) namePositions.push(...placesOfNames(object, loaded));
+      if (loaded.problems.some(({ severity }) => severity === 'error'))
+        broken.push(isWorkloadKind(kind) ? 'Pod' : kind);
+      const { workload } = loaded;
+      const own = workload ? declaredPods(workload, options.hash) : podsOf(loaded);
+      const repeated = repeatedName(names, object, loaded, own);
+      if (options.allPositions === true) namePositions.push(...placesOfNames(object, loaded, own));
       if (repeated) problems.add(repeated);
-      else if (loaded.pod) {
-        pods.push(loaded.pod);
-        if (loaded.dependsOnPlace) dependsOnPositions.push(loaded.dependsOnPlace);
-        if (loaded.classPositions) classPositions.push(...loaded.classPositions);
-        if (loaded.isUIDDerived === true) derivedUIDs.push(loaded.pod.metadata.uid);
-      } else if (loaded.configObject) configObjects.push(loaded.configObject);
-      for (const claim of loaded.claims ?? []) {
-        const taken = names.claim(nameOf(claim), object, 'spec.volumeClaimTemplates');
+      else if (loaded.configObject) configObjects.push(loaded.configObject);
+      else {
+        if (workload) workloads.push(workload);
+        for (const pod of own) {
+          const { uid: podUID } = pod.metadata;
+          pods.push(pod);
+          if (loaded.dependsOnPlace) dependsOnPositions.push({ ...loaded.dependsOnPlace, podUID });
+          classPositions.push(...(loaded.classPositions ?? []).map((position) => ({ ...position, podUID })));
+          if (loaded.isUIDDerived === true) derivedUIDs.push(podUID);
+        }
+      }
+      // The claims of the first pod stay declared in a StatefulSet that is scaled to zero.
+      for (const claim of workload && isReplicated(workload) ? claimsOf(workload) : []) {
+        const taken = names.claim(titleOf(configObjectKey(claim)), object, 'spec.volumeClaimTemplates');
         if (taken) problems.add(taken);
         else configObjects.push(claim);
       }
@@ -109,6 +125,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   return {
     pods,
     configObjects,
+    ...(workloads.length > 0 && { workloads }),
     problems: problems.list(options.origin),
     ...(dependsOnPositions.length > 0 && { dependsOnPositions: dependsOnPositions }),
     ...(classPositions.length > 0 && { classPositions: classPositions }),
@@ -125,15 +142,16 @@ interface LoadedObject {
   classPositions?: ClassPosition[];
   isUIDDerived?: boolean;
   configObject?: ConfigObject;
-  /** Claims of the pod of a StatefulSet. */
-  claims?: PersistentVolumeClaim[];
+  workload?: DeclaredWorkload;
   problems: ManifestProblem[];
 }
 
-const isWorkload = (kind: SupportedKind): boolean =>
-  supportedKinds[kind].startsWith('apps/') ||
-  supportedKinds[kind].startsWith('batch/') ||
-  kind === 'ReplicationController';
+const podsOf = ({ pod }: LoadedObject): Pod[] => (pod ? [pod] : []);
+
+function claimsOf(workload: ReplicatedWorkload): PersistentVolumeClaim[] {
+  const ordinals = [...new Set([workload.firstOrdinal, ...declaredOrdinals(workload)])];
+  return ordinals.flatMap((ordinal) => replicaClaims(workload, ordinal));
+}
 
 function loadObject(kind: SupportedKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
   switch (kind) {
@@ -147,6 +165,8 @@ function loadObject(kind: SupportedKind, object: ManifestObject, options: Static
     case 'PersistentVolume':
     case 'CSIDriver':
     case 'Service':
+    case 'Endpoints':
+    case 'EndpointSlice':
       return loadConfigObject(kind, object);
     case 'CronJob':
     case 'DaemonSet':
@@ -162,29 +182,55 @@ function loadObject(kind: SupportedKind, object: ManifestObject, options: Static
 /**
  * The problem of a repeated declaration. Checks a pod's name before its UID, because a repeated pod repeats both.
  */
-function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem | undefined {
-  const { pod, configObject } = loaded;
-  if (pod) {
-    const { namespace, name, uid } = pod.metadata;
+function repeatedName(
+  names: DeclaredNames,
+  object: ManifestObject,
+  { configObject, workload }: LoadedObject,
+  pods: readonly Pod[],
+): ManifestProblem | undefined {
+  for (const { metadata } of pods) {
+    const { namespace, name, uid } = metadata;
     const repeated = names.claim(`Pod ${namespace}/${name}`, object, 'metadata.name');
     if (repeated) return { ...repeated, repeatedPod: { namespace, name } };
-    return names.claim(`uid ${uid}`, object, 'metadata.uid');
+    const repeatedUID = names.claim(`uid ${uid}`, object, 'metadata.uid');
+    if (repeatedUID) return repeatedUID;
   }
+  // Its pods do not tell if it wants none now.
+  if (workload) return names.claim(titleOf(workloadKey(workload)), object, 'metadata.name');
   if (!configObject) return undefined;
-  return names.claim(nameOf(configObject), object, 'metadata.name');
+  for (const key of objectKeys(configObject)) {
+    const repeated = names.claim(titleOf(key), object, fieldOfKey(configObject, key));
+    if (repeated) return repeated;
+  }
+  return undefined;
 }
 
-function placesOfNames(object: ManifestObject, { pod, configObject }: LoadedObject): NamePosition[] {
-  const keys = [...(pod ? podKeys(pod) : []), ...(configObject ? [configObjectKey(configObject)] : [])];
-  return keys.map((key) => {
-    const field = key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name';
+function placesOfNames(
+  object: ManifestObject,
+  { configObject, workload }: LoadedObject,
+  pods: readonly Pod[],
+): NamePosition[] {
+  const place = (key: string, field: string): NamePosition => {
     const { line = 0, column = 0 } = problemOf(object, { field, message: '', severity: 'error' });
-    return { key, line, column };
-  });
+    return { key, field, line, column };
+  };
+  return [
+    ...pods.flatMap(podKeys).map((key) => place(key, key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name')),
+    ...(workload ? [place(workloadKey(workload), 'metadata.name')] : []),
+    ...(configObject ? objectKeys(configObject).map((key) => place(key, fieldOfKey(configObject, key))) : []),
+  ];
 }
 
-/** Such as `Secret default/registry`. */
-const nameOf = (object: ConfigObject): string => configObjectKey(object).replace('/', ' ');
+/** The field that has one of the `objectKeys`. */
+function fieldOfKey(object: ConfigObject, key: string): string {
+  if (object.kind !== 'Service' || key === configObjectKey(object)) return 'metadata.name';
+  if (key.startsWith('ClusterIP/')) return 'spec.clusterIP';
+  const index = object.ports.findIndex(({ protocol, nodePort }) => key === `NodePort/${protocol}/${nodePort}`);
+  return `spec.ports[${index}].nodePort`;
+}
+
+/** Such as `Secret default/registry` or `NodePort TCP/30080`. */
+const titleOf = (key: string): string => key.replace('/', ' ');
 
 function tooManyObjects(origin: string): ManifestProblem {
   const message = `The manifest declares more than ${maxManifestObjects} objects`;

@@ -7,26 +7,26 @@ import {
 } from '../decoding/manifest-object.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
+import { isOtherHook } from '../validation/helm-hooks.ts';
 import { toClaim } from './load-storage-object.ts';
+import type { Pod } from '../types.ts';
+import { declaredCronJob, declaredJob } from './load-job.ts';
+import type { DeclaredWorkload } from '../values/workload.ts';
+import { replicatedWorkload } from './replicated-workload.ts';
 import { claimNameOf, specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
-import { wantsNoPod, workloadProblems } from './workload-problems.ts';
+import { workloadProblems } from './workload-problems.ts';
 
 interface LoadedWorkload extends LoadResult {
-  /** Claims of its pod. */
-  claims?: PersistentVolumeClaim[];
+  /** Absent if there are errors, or for a hook for another time. */
+  workload?: DeclaredWorkload;
 }
 
-/** Loads a workload as the one pod that it runs here. Returns no pod if the workload currently wants none. */
+/** Loads a workload with its first pod as template. `declaredPods` returns its pods. */
 export function loadWorkload(
   kind: Workload['kind'],
   object: ManifestObject,
   options: StaticPodOptions,
 ): LoadedWorkload {
-  if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
-    const message = 'kind "CronJob" is not supported: nothing starts pods on a schedule';
-    const hint = 'Let the cron of this machine call: kubelet-ts run-once FILE';
-    return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
-  }
   const { value, partial, problems } = decodeManifestObject(kind, object);
   if (value === undefined) {
     const further = partial ? errorsOfTemplate({ ...partial.value, kind }, partial.brokenFields, options) : [];
@@ -43,8 +43,17 @@ export function loadWorkload(
   problems.push(...ofPod);
   const isBroken = problems.some(({ severity }) => severity === 'error');
   if (isBroken) return { problems };
-  const claims = claimsOf(workload);
-  return { ...(!wantsNoPod(workload) && loaded), ...(claims.length > 0 && { claims }), problems };
+  const { pod, ...rest } = loaded;
+  // It is a hook for another time.
+  if (pod === undefined || isOtherHook(workload.metadata?.annotations)) return { problems };
+  return { ...rest, workload: declaredWorkload(workload, pod, options), problems };
+}
+
+function declaredWorkload(workload: Workload, template: Pod, { cronJobs }: StaticPodOptions): DeclaredWorkload {
+  const { kind } = workload;
+  if (kind === 'CronJob' && cronJobs !== 'runOnce') return declaredCronJob(workload, template);
+  if (kind === 'CronJob' || kind === 'Job') return declaredJob(workload, template);
+  return replicatedWorkload(workload, kind, template, claimsOf(workload));
 }
 
 /** Errors of the pod template of a workload with fields that could not be decoded. */
@@ -70,7 +79,7 @@ const inWorkload = ({ field, ...problem }: FieldProblem, path: string): FieldPro
   ...problem,
 });
 
-/** The claims stay declared while the workload wants no pod, as in a StatefulSet that is scaled to zero. */
+/** The claims of the first pod. */
 function claimsOf(workload: Workload): PersistentVolumeClaim[] {
   const written = workload.metadata?.namespace ?? '';
   const namespace = written === '' ? 'default' : written;

@@ -2,6 +2,8 @@ import { readManifests } from '../decoding/manifest-document.ts';
 import { type SupportedKind, supportedKinds } from '../decoding/manifest-kinds.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
+import { isOtherHook } from '../validation/helm-hooks.ts';
+import { isWorkloadKind } from '../values/workload.ts';
 import { declaredObjects } from './declared-objects.ts';
 
 /** One object of a manifest text, as a separate manifest. */
@@ -13,6 +15,8 @@ export interface ObjectText {
   name: string;
   /** JSON with line breaks. */
   text: string;
+  /** True for a pod or workload that Helm runs at another time than installation, so that it declares no pod. */
+  isOtherHook: boolean;
 }
 
 const kindsOfNode: readonly SupportedKind[] = ['RuntimeClass', 'PriorityClass', 'PersistentVolume', 'CSIDriver'];
@@ -46,6 +50,7 @@ function objectText(kind: SupportedKind, node: ManifestNode, defaultNamespace: s
     kind,
     namespace,
     name: textOf(member(metadata, 'name')),
+    isOtherHook: (kind === 'Pod' || isWorkloadKind(kind)) && isOtherHook(textsOf(member(metadata, 'annotations'))),
     text: `${objectJSON([...type, ...members], '')}\n`,
   };
 }
@@ -54,6 +59,9 @@ type Member = readonly [key: string, value: ManifestNode];
 
 const string = (value: string): ManifestNode => ({ kind: 'string', value, start: 0 });
 const textOf = (node: ManifestNode | undefined): string => (node?.kind === 'string' ? node.value : '');
+
+const textsOf = (node: ManifestNode | undefined): Record<string, string> =>
+  Object.fromEntries(membersOf(node).map(([key, value]) => [key, textOf(value)]));
 
 function membersOf(node: ManifestNode | undefined): Member[] {
   return node?.kind === 'object' ? node.entries.map(({ key, value }) => [key, value]) : [];

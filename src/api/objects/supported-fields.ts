@@ -16,7 +16,7 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = 
   return warnings;
 }
 
-const notCarriedOut = 'not supported yet: the pod will not start';
+const unsupported = 'not supported yet: the pod will not start';
 
 /** `gate` is the feature gate that enables the field. */
 type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
@@ -38,7 +38,7 @@ const podFields: readonly Row[] = [
 /** One row for each field of a container or an init container. */
 const containerFields: readonly Row[] = [
   ['lifecycle.stopSignal', 'ignored without the feature gate ContainerStopSignals', 'ContainerStopSignals'],
-  ['volumeDevices[]', notCarriedOut],
+  ['volumeDevices[]', unsupported],
 ];
 
 /** The rows as steps from the spec to the field. */

@@ -1,6 +1,8 @@
 import type { JobSpec } from 'kubernetes-types/batch/v1.js';
 import type { PersistentVolumeClaim as RawClaim, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
+import type { CountOrPercent } from '../values/workload.ts';
+import { replicaName } from '../values/replica-pod.ts';
 import type { RawPod } from '../types.ts';
 
 /** A decoded workload of any kind: the fields that a node alone uses. */
@@ -11,15 +13,37 @@ export interface Workload {
 }
 
 export type WorkloadSpec = Partial<Omit<JobSpec, 'selector'>> & {
+  /** Of a CronJob, as `schedule` and others. */
+  concurrencyPolicy?: string;
+  failedJobsHistoryLimit?: number;
   jobTemplate?: { spec?: WorkloadSpec };
+  minReadySeconds?: number;
   /** Of a StatefulSet. */
   ordinals?: { start?: number };
+  paused?: boolean;
+  /** Of a StatefulSet. */
+  podManagementPolicy?: string;
+  progressDeadlineSeconds?: number;
   replicas?: number;
   schedule?: string;
   /** In a ReplicationController, the labels themselves. */
   selector?: JobSpec['selector'] | Record<string, string>;
+  /** Of a StatefulSet. */
+  serviceName?: string;
+  startingDeadlineSeconds?: number;
+  /** Of a Deployment. */
+  strategy?: WrittenStrategy;
+  successfulJobsHistoryLimit?: number;
+  timeZone?: string;
+  /** Of a DaemonSet or a StatefulSet. */
+  updateStrategy?: WrittenStrategy;
   volumeClaimTemplates?: readonly RawClaim[];
 };
+
+export interface WrittenStrategy {
+  type?: string;
+  rollingUpdate?: { maxSurge?: CountOrPercent; maxUnavailable?: CountOrPercent; partition?: number };
+}
 
 /** The spec with the pod template, and its field path. */
 export function specWithTemplate({ kind, spec = {} }: Workload): { spec: WorkloadSpec; path: string } {
@@ -46,10 +70,12 @@ export function workloadPod(workload: Workload): RawPod {
   };
 }
 
-/** The workload's name. A StatefulSet's pod also has its ordinal, which programs read from their host name. */
+/** The name of its first pod. */
 function podNameOf({ kind, metadata, spec }: Workload): string | undefined {
   const { name } = metadata ?? {};
-  return kind === 'StatefulSet' && name !== undefined ? `${name}-${spec?.ordinals?.start ?? 0}` : name;
+  const firstOrdinal = spec?.ordinals?.start ?? 0;
+  const isReplicated = kind !== 'Job' && kind !== 'CronJob';
+  return isReplicated && name !== undefined ? replicaName({ kind, name, firstOrdinal }, firstOrdinal) : name;
 }
 
 /**

@@ -1,79 +1,89 @@
 import type { PersistentVolumeClaim } from 'kubernetes-types/core/v1.js';
-import { checkCronSchedule } from '../values/cron-schedule.ts';
+import { type CountOrPercent, maxReplicas } from '../values/workload.ts';
 import { brokenRule, type FieldProblem } from '../decoding/manifest-object.ts';
 import { validateClaim } from '../validation/validate-storage-object.ts';
-import { helmHookProblems, isOtherHook } from '../validation/helm-hooks.ts';
+import { helmHookProblems } from '../validation/helm-hooks.ts';
 import { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label } from '../values/names.ts';
+import { cronProblems, jobProblems } from './job-problems.ts';
 import { canonicalObject } from './canonical-form.ts';
 import { claimNameOf, specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
-/**
- * Errors of a workload, and warnings about its fields that have no effect on a single pod: nothing creates replicas,
- * replaces failed pods or rolls out changes. The template is checked as a pod.
- */
+/** Errors of a workload, and warnings about its fields that have no effect here. The template is checked as a pod. */
 export function workloadProblems(workload: Workload): FieldProblem[] {
   const { spec, path } = specWithTemplate(workload);
   if (!spec.template) return [refuse(`${path}.template`, 'Required value: must be set')];
   return [
     ...ignoredFields(workload),
     ...helmHookProblems(workload.metadata?.annotations),
-    ...cronProblems(workload),
+    ...(workload.kind === 'CronJob' ? cronProblems(workload) : []),
+    ...suspendProblems(workload),
     ...countProblems(spec, path),
     ...selectorProblems(spec, path),
     ...claimProblems(workload),
-    ...(isJob(workload) ? jobProblems(spec, path) : longRunningProblems(spec, path)),
+    ...(isJob(workload)
+      ? jobProblems(spec, path)
+      : [...longRunningProblems(spec, path), ...updateProblems(workload.kind, spec)]),
   ];
-}
-
-/** True if the workload currently wants no pod, because it is suspended, scaled to zero, or a hook for another time. */
-export function wantsNoPod(workload: Workload): boolean {
-  if (isOtherHook(workload.metadata?.annotations)) return true;
-  const { replicas, completions, parallelism, suspend } = specWithTemplate(workload).spec;
-  return suspend === true || workload.spec?.suspend === true || [replicas, completions, parallelism].includes(0);
 }
 
 /** Fields that take effect, or that have a separate problem message. */
 const namedFields: ReadonlySet<string> = new Set([
-  'activeDeadlineSeconds',
-  'backoffLimit',
-  'completions',
-  'jobTemplate',
   'ordinals',
-  'parallelism',
   'replicas',
   // It only serves to find the pods of the workload.
   'selector',
-  'suspend',
   'template',
   'volumeClaimTemplates',
 ]);
 
-/**
- * Fields for rollouts, for the order of replicas or for objects of a cluster. A single pod on a single node loses
- * nothing without them.
- */
-const harmlessFields: ReadonlySet<string> = new Set([
+/** The same, of Jobs and CronJobs. */
+const jobFields: ReadonlySet<string> = new Set([
+  'activeDeadlineSeconds',
+  'backoffLimit',
+  'backoffLimitPerIndex',
   'completionMode',
+  'completions',
+  'concurrencyPolicy',
   'failedJobsHistoryLimit',
-  'manualSelector',
-  'minReadySeconds',
-  'persistentVolumeClaimRetentionPolicy',
-  'podManagementPolicy',
+  'jobTemplate',
+  'maxFailedIndexes',
+  'parallelism',
+  'podFailurePolicy',
   'podReplacementPolicy',
+  'schedule',
+  'startingDeadlineSeconds',
+  'successPolicy',
+  'successfulJobsHistoryLimit',
+  'suspend',
+  'timeZone',
+  'ttlSecondsAfterFinished',
+]);
+
+/** The same, of workloads that keep pods running. */
+const updateFields: ReadonlySet<string> = new Set([
+  'minReadySeconds',
+  'paused',
+  'podManagementPolicy',
   'progressDeadlineSeconds',
-  'revisionHistoryLimit',
   'serviceName',
   'strategy',
-  'successfulJobsHistoryLimit',
-  'ttlSecondsAfterFinished',
   'updateStrategy',
 ]);
 
-/** One line for the replicas and the fields that have an effect in a cluster, one for the harmless fields. */
+/** Fields for objects of a cluster. On one node nothing is lost without them. */
+const harmlessFields: ReadonlySet<string> = new Set([
+  'manualSelector',
+  'persistentVolumeClaimRetentionPolicy',
+  'revisionHistoryLimit',
+]);
+
+/** One line for the fields that have an effect in a cluster, one for the harmless ones. */
 function ignoredFields(workload: Workload): FieldProblem[] {
   const { spec } = specWithTemplate(workload);
-  const { replicas = 1 } = spec;
-  const unnamed = Object.keys({ ...workload.spec, ...spec }).filter((field) => !namedFields.has(field));
+  const isNamed = (field: string): boolean =>
+    namedFields.has(field) || (isJob(workload) ? jobFields : updateFields).has(field);
+  const unnamed = Object.keys({ ...workload.spec, ...spec }).filter((field) => !isNamed(field));
   const missed = unnamed.filter((field) => !harmlessFields.has(field));
   const harmless = [
     ...unnamed.filter((field) => harmlessFields.has(field)),
@@ -81,11 +91,9 @@ function ignoredFields(workload: Workload): FieldProblem[] {
       .filter((field) => field !== 'labels' && field !== 'annotations')
       .map((field) => `template.metadata.${field}`),
   ];
-  const count = replicas > 1 ? ` instead of ${replicas} replicas` : '';
-  const rest = missed.length === 0 ? '' : `; ignored: ${missed.join(', ')}`;
-  const what = `A ${workload.kind} runs as one pod here`;
+  const what = `A ${workload.kind} runs on one node here`;
   return [
-    ...(count === '' && rest === '' ? [] : [warn('kind', `${what}${count}${rest}`)]),
+    ...(missed.length === 0 ? [] : [warn('kind', `${what}; ignored: ${missed.join(', ')}`)]),
     ...(harmless.length === 0 ? [] : [note('kind', `${what}, which needs no ${harmless.join(', ')}`)]),
   ];
 }
@@ -94,12 +102,52 @@ function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
   return (['replicas', 'completions', 'parallelism'] as const).flatMap((field) => {
     const count = spec[field];
     if (count === undefined || count === 1) return [];
-    // The line about the kind already has the number.
-    if (field === 'replicas' && count > 1) return [];
     const place = `${path}.${field}`;
     if (count < 0) return [refuse(place, `Invalid value: ${count}: must not be negative`)];
-    return [warn(place, count === 0 ? `${field} is 0: no pod is declared` : `runs one pod instead of ${count}`)];
+    if (count === 0) return [warn(place, `${field} is 0: no pod is declared`)];
+    if (field !== 'replicas' || count <= maxReplicas) return [];
+    return [refuse(place, `Invalid value: ${count}: one node runs at most ${maxReplicas} replicas`)];
   });
+}
+
+/** kubelet: pkg/apis/apps/validation/validation.go ValidateDeploymentSpec, ValidateStatefulSetSpec */
+function updateProblems(kind: Workload['kind'], spec: WorkloadSpec): FieldProblem[] {
+  const { minReadySeconds = 0, progressDeadlineSeconds = 600, ordinals, podManagementPolicy = '' } = spec;
+  const { serviceName = '' } = spec;
+  const field = kind === 'Deployment' ? 'strategy' : 'updateStrategy';
+  const { rollingUpdate, type: written = '' } = spec[field] ?? {};
+  const type = written === '' ? 'RollingUpdate' : written;
+  const { maxSurge, maxUnavailable, partition = 0 } = rollingUpdate ?? {};
+  const types = kind === 'Deployment' ? ['RollingUpdate', 'Recreate'] : ['RollingUpdate', 'OnDelete'];
+  const errors = new FieldErrors();
+  const notNegative = (path: string, value: number): void => {
+    if (value < 0) errors.invalid(path, value, 'must not be negative');
+  };
+  notNegative('spec.minReadySeconds', minReadySeconds);
+  notNegative('spec.ordinals.start', ordinals?.start ?? 0);
+  notNegative(`spec.${field}.rollingUpdate.partition`, partition);
+  if (kind === 'Deployment' && progressDeadlineSeconds !== 0 && progressDeadlineSeconds <= minReadySeconds)
+    errors.invalid('spec.progressDeadlineSeconds', progressDeadlineSeconds, 'must be greater than minReadySeconds');
+  errors.unsupportedUnless(`spec.${field}.type`, type, types);
+  if (podManagementPolicy !== '')
+    errors.unsupportedUnless('spec.podManagementPolicy', podManagementPolicy, ['OrderedReady', 'Parallel']);
+  if (serviceName !== '') errors.invalidIf('spec.serviceName', serviceName, checkDNS1123Label(serviceName));
+  if (type === 'Recreate' && rollingUpdate !== undefined)
+    errors.forbidden(`spec.${field}.rollingUpdate`, 'may not be set when type is Recreate');
+  const counts = Object.entries({ maxSurge, maxUnavailable });
+  for (const [name, value] of counts) checkCount(errors, `spec.${field}.rollingUpdate.${name}`, value);
+  if (counts.every(([, value]) => value !== undefined && /^0+%?$/.test(String(value))))
+    errors.invalid(`spec.${field}.rollingUpdate.maxUnavailable`, maxUnavailable, 'may not be 0 when maxSurge is 0');
+  return errors.list.map(brokenRule);
+}
+
+function checkCount(errors: FieldErrors, path: string, value: CountOrPercent | undefined): void {
+  if (value === undefined) return;
+  if (typeof value === 'string' && !/^\d+%$/.test(value))
+    errors.invalid(path, value, 'must be a number or a percentage such as 25%');
+  else if (typeof value === 'number' && value < 0) errors.invalid(path, value, 'must not be negative');
+  else if (typeof value === 'string' && path.endsWith('maxUnavailable') && Number(value.slice(0, -1)) > 100)
+    errors.invalid(path, value, 'must not be greater than 100%');
 }
 
 function claimProblems(workload: Workload): FieldProblem[] {
@@ -134,25 +182,6 @@ function isJob({ kind }: Workload): boolean {
   return kind === 'Job' || kind === 'CronJob';
 }
 
-function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: string): FieldProblem[] {
-  const problems: FieldProblem[] = [];
-  const written = template?.spec?.restartPolicy ?? '';
-  const restartPolicy = written === '' ? 'Always' : written;
-  if (suspend === true) problems.push(warn(`${path}.suspend`, 'The Job is suspended: no pod is declared'));
-  if (restartPolicy === 'Always') {
-    const broken = written === '' ? 'Required value' : 'Unsupported value: "Always"';
-    const field = `${path}.template.spec.restartPolicy`;
-    problems.push(
-      refuse(field, `${broken}: supported values: "OnFailure", "Never"`, 'The pod of a Job must complete.'),
-    );
-  } else if (restartPolicy === 'OnFailure') {
-    problems.push(warn(`${path}.backoffLimit`, 'Containers that fail are restarted without a limit'));
-  } else if (backoffLimit !== undefined && backoffLimit > 0) {
-    problems.push(warn(`${path}.backoffLimit`, 'A pod that fails is not run again'));
-  }
-  return problems;
-}
-
 const jobHint = 'Write a Job for a pod that completes.';
 
 /** kubelet: pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet */
@@ -170,20 +199,13 @@ function longRunningProblems({ template }: WorkloadSpec, path: string): FieldPro
   return problems;
 }
 
-function cronProblems({ kind, spec = {} }: Workload): FieldProblem[] {
-  if (kind !== 'CronJob') return [];
-  const { schedule = '', suspend } = spec;
-  const wrong = schedule === '' ? 'Required value: must be set' : brokenSchedule(schedule);
-  const hint = 'Write "minute hour day month weekday", such as "*/5 * * * *".';
+function suspendProblems(workload: Workload): FieldProblem[] {
+  const { spec, path } = specWithTemplate(workload);
+  const isCron = workload.kind === 'CronJob' && workload.spec?.suspend === true;
   return [
-    ...(wrong === undefined ? [] : [refuse('spec.schedule', wrong, hint)]),
-    ...(suspend === true ? [warn('spec.suspend', 'The CronJob is suspended: no pod is declared')] : []),
+    ...(isCron ? [warn('spec.suspend', 'The CronJob is suspended: no run begins')] : []),
+    ...(spec.suspend === true ? [warn(`${path}.suspend`, 'The Job is suspended: no pod is declared')] : []),
   ];
-}
-
-function brokenSchedule(schedule: string): string | undefined {
-  const message = checkCronSchedule(schedule);
-  return message === undefined ? undefined : `Invalid value: ${JSON.stringify(schedule)}: ${message}`;
 }
 
 function note(field: string, message: string): FieldProblem {

@@ -18,7 +18,7 @@ export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): 
   if (/^(?:<{7} |={7}$|>{7} )/m.test(text)) return 'Remove the marks of a merge conflict.';
   return (
     templateHint(lineAround(text, start)) ??
-    templateHint(/^\s*\{\{/m.exec(text)?.[0] ?? '') ??
+    templateHint(/^[ \t]*\{\{/m.exec(text)?.[0] ?? '') ??
     quoteHint(text, start) ??
     hint ??
     (/[@`%*!&]/.test(text.charAt(start)) ? 'Put the whole value in quotes.' : undefined)

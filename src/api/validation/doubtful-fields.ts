@@ -2,12 +2,14 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import { templateHint } from '../text/template-hint.ts';
 import { parseImageName } from '../values/image-name.ts';
 import type { FieldProblem } from '../decoding/manifest-object.ts';
+import { checkStrictIP } from '../values/names.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import type { RawPod } from '../types.ts';
 
 /**
  * Warns about values that a pod may have but hardly intends: images that no registry can have, amounts that are off by
- * a factor, decimal file modes, folders of another agent, annotations that Kubernetes no longer reads.
+ * a factor, hostIPs that are no addresses, decimal file modes, folders of another agent, loops that wait for a DNS
+ * server, annotations that Kubernetes no longer reads.
  */
 export function doubtfulFields(
   { metadata, spec }: RawPod,
@@ -18,6 +20,9 @@ export function doubtfulFields(
     ...(spec?.volumes ?? []).flatMap((volume, index) => doubtfulVolume(`spec.volumes[${index}]`, volume, rootDir)),
     ...(['containers', 'initContainers'] as const).flatMap((list) =>
       (spec?.[list] ?? []).flatMap((container, index) => doubtfulIn(`spec.${list}[${index}]`, container)),
+    ),
+    ...(spec?.hostNetwork === true ? [] : (spec?.containers ?? [])).flatMap(({ ports = [] }, index) =>
+      ports.flatMap((port, at) => doubtfulHostIP(`spec.containers[${index}].ports[${at}].hostIP`, port)),
     ),
   ];
 }
@@ -98,8 +103,11 @@ function doubtfulHostPath(field: string, path: string, rootDir: string | undefin
   return [warn(field, message, hint)];
 }
 
-function doubtfulIn(field: string, { image, resources }: core.Container): FieldProblem[] {
+function doubtfulIn(field: string, { args = [], command = [], image, resources }: core.Container): FieldProblem[] {
   return [
+    ...Object.entries({ command, args }).flatMap(([list, words]) =>
+      words.flatMap((word, index) => doubtfulLoop(`${field}.${list}[${index}]`, word)),
+    ),
     ...(image === undefined ? [] : doubtfulImage(`${field}.image`, image)),
     ...(['limits', 'requests'] as const).flatMap((list) =>
       Object.entries(resources?.[list] ?? {}).flatMap(([name, amount]) =>
@@ -109,12 +117,29 @@ function doubtfulIn(field: string, { image, resources }: core.Container): FieldP
   ];
 }
 
+/** The example of Kubernetes' own page on init containers waits like this. */
+const asksDNS = /\b(until|while)\b[^\n]{0,80}\b(nslookup|dig)\b/;
+
+function doubtfulLoop(field: string, word: string): FieldProblem[] {
+  const [, , program] = asksDNS.exec(word) ?? [];
+  if (program === undefined) return [];
+  const message = `${program} asks a DNS server, which knows no Services of this node: the loop may not end`;
+  return [warn(field, message, 'Wait for the port instead: until nc -z NAME PORT; do sleep 1; done')];
+}
+
 function doubtfulImage(field: string, image: string): FieldProblem[] {
   if (parseImageName(image)) return [];
   const lower = image.toLowerCase();
   const template = templateHint(image);
   const hint = template ?? (parseImageName(lower) ? `Did you mean "${lower}"?` : 'Such as "registry.example/app:1.2".');
   return [warn(field, `"${image.slice(0, 100)}" is not an image name: nothing can be pulled`, hint)];
+}
+
+function doubtfulHostIP(field: string, { hostIP = '', hostPort = 0 }: core.ContainerPort): FieldProblem[] {
+  if (hostIP !== '' && hostPort === 0) return [warn(field, 'hostIP has no effect without hostPort', 'Set hostPort.')];
+  if (hostIP === '' || checkStrictIP(hostIP) === undefined) return [];
+  const message = `"${hostIP.slice(0, 100)}" is not an IP address: the pod cannot start`;
+  return [warn(field, message, 'Write an address of this node, such as 192.0.2.1, or remove hostIP.')];
 }
 
 const nanosPerUnit = 1_000_000_000n;

@@ -1,9 +1,9 @@
 import type { NodeClass } from './node-class.ts';
 import type { StorageObject } from './persistent-volume.ts';
-import type { Service } from './service.ts';
+import type { Service, ServiceAddresses } from './service.ts';
 
-/** An object that pods refer to, or that gives pods a name. */
-export type ConfigObject = ConfigData | NodeClass | StorageObject | Service;
+/** An object that pods refer to, or that leads to pods. */
+export type ConfigObject = ConfigData | NodeClass | StorageObject | Service | ServiceAddresses;
 
 /** A ConfigMap or a Secret from a manifest. */
 export interface ConfigData {
@@ -26,7 +26,7 @@ export function configObjectKey(object: NamespacedName | ClusterName): string {
 }
 
 interface NamespacedName extends Pick<ConfigData, 'namespace' | 'name'> {
-  kind: ConfigData['kind'] | 'PersistentVolumeClaim' | 'Service';
+  kind: ConfigData['kind'] | 'PersistentVolumeClaim' | 'Service' | ServiceAddresses['kind'];
 }
 
 interface ClusterName {
@@ -37,6 +37,11 @@ interface ClusterName {
 /** True if the object is a ConfigMap or a Secret. */
 export function isConfigData(object: ConfigObject): object is ConfigData {
   return object.kind === 'ConfigMap' || object.kind === 'Secret';
+}
+
+/** True if the object lists addresses of a Service. */
+export function isServiceAddresses(object: ConfigObject): object is ServiceAddresses {
+  return object.kind === 'Endpoints' || object.kind === 'EndpointSlice';
 }
 
 /** True if the object is a RuntimeClass or a PriorityClass. */

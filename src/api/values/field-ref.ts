@@ -9,6 +9,7 @@ import {
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { checkAnnotationKey, checkQualifiedName } from './names.ts';
 import { goQuote } from './go-quote.ts';
+import { podNameLabel } from './replica-pod.ts';
 
 /**
  * Value of a fieldRef to the metadata of a pod, including whole maps. Returns undefined for any other path. A missing
@@ -21,7 +22,8 @@ export function metadataFieldValue(metadata: Partial<Pod['metadata']>, fieldPath
   if (subscripted) return mapValue(metadata, subscripted.path, subscripted.subscript);
   switch (fieldPath) {
     case 'metadata.name':
-      return metadata.name ?? '';
+      // Programs read the ordinal of a StatefulSet's pod from its name.
+      return metadata.labels?.[podNameLabel] ?? metadata.name ?? '';
     case 'metadata.namespace':
       return metadata.namespace ?? '';
     case 'metadata.uid':

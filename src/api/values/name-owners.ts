@@ -1,5 +1,7 @@
 import { type ConfigObject, configObjectKey } from './config-object.ts';
+import { allocationKeys } from './service.ts';
 import type { Pod } from '../types.ts';
+import { type DeclaredWorkload, workloadKey } from './workload.ts';
 
 /**
  * Decides which of several owners has a name: the one that declared it first, as long as it does, then the next one.
@@ -53,7 +55,28 @@ export function podKeys({ metadata: { namespace, name, uid } }: Pod): string[] {
   return [`Pod/${namespace}/${name}`, `UID/${uid}`];
 }
 
+/** The unique keys of an object other than a pod: its name, and the addresses and ports that a Service asks for. */
+export function objectKeys(object: ConfigObject): string[] {
+  return [configObjectKey(object), ...(object.kind === 'Service' ? allocationKeys(object) : [])];
+}
+
+/**
+ * The unique keys of a workload: its own, and those of its first pod, even if it wants none now. The runs of a CronJob
+ * have other names.
+ */
+export function workloadKeys(workload: DeclaredWorkload): string[] {
+  return [workloadKey(workload), ...(workload.kind === 'CronJob' ? [] : podKeys(workload.template))];
+}
+
 /** The keys of all objects that a file declares. */
-export function claimedKeys(declared: { pods: readonly Pod[]; configObjects: readonly ConfigObject[] }): string[] {
-  return [...declared.pods.flatMap(podKeys), ...declared.configObjects.map(configObjectKey)];
+export function claimedKeys({ pods, workloads = [], configObjects }: Declared): string[] {
+  return [
+    ...new Set([...workloads.flatMap(workloadKeys), ...pods.flatMap(podKeys), ...configObjects.flatMap(objectKeys)]),
+  ];
+}
+
+interface Declared {
+  pods: readonly Pod[];
+  workloads?: readonly DeclaredWorkload[];
+  configObjects: readonly ConfigObject[];
 }

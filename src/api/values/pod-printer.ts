@@ -44,13 +44,16 @@ export function readyText(pod: Pod): string {
   return `${readyCount}/${pod.spec.containers.length + sidecars.size}`;
 }
 
-/** The RESTARTS column: `0`, or `3 (2m5s ago)` if the exit of an earlier instance is known. */
+/**
+ * The RESTARTS column: `0`, or `3 (2m5s ago)` if the exit of an earlier instance is known, and the clock was not set
+ * back since.
+ */
 export function restartsText(pod: Pod, now: number): string {
   const counted = countedStatuses(pod);
   const count = restartCount(pod);
   const lastEnds = counted
     .map((status) => Date.parse(status.lastState?.terminated?.finishedAt ?? ''))
-    .filter((at) => at > 0);
+    .filter((at) => at > 0 && at <= now + 1000);
   if (count === 0 || lastEnds.length === 0) {
     return String(count);
   }

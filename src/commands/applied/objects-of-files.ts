@@ -16,14 +16,16 @@ interface Request {
   namespace: string | undefined;
   /** The consequence to report if a manifest is broken, such as `nothing was applied`. */
   consequence: string;
+  /** True if only errors matter, because the objects are deleted. */
+  isDeletion?: true;
 }
 
 /**
- * The objects of manifest files. Prints every problem with its line. Rejects with a `UserError` if a problem is an
- * error or an object belongs to another namespace.
+ * The objects of manifest files, without pods that Helm would run at another time. Prints every problem with its line.
+ * Rejects with a `UserError` if a problem is an error or an object belongs to another namespace.
  */
 export async function objectsOfFiles(request: Request, deps: CommandDeps): Promise<ObjectText[]> {
-  const { paths, kustomizations = [], nodeName, namespace, consequence } = request;
+  const { paths, kustomizations = [], nodeName, namespace, consequence, isDeletion = false } = request;
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const built = await buildAll(kustomizations);
   const read = await readManifests({ manifests: paths, nodeName, stdin, kustomizations, allPositions: true });
@@ -32,6 +34,7 @@ export async function objectsOfFiles(request: Request, deps: CommandDeps): Promi
   const texts = isBroken ? [] : [...(await manifestTexts(paths, stdin)), ...built.texts];
   const textOf = (origin: string): string | undefined => textFrom(texts, origin);
   for (const problem of problems) {
+    if (isDeletion && problem.severity !== 'error') continue;
     const report = problemReport(problem, { textOf, folder: process.cwd(), isColoured: isColoured(deps.stdout) });
     deps.stderr.write(report);
   }
@@ -39,7 +42,9 @@ export async function objectsOfFiles(request: Request, deps: CommandDeps): Promi
   if (errors > 0) {
     throw new UserError(`${consequence}, because of the ${errors === 1 ? 'error' : `${errors} errors`} above`);
   }
-  const objects = texts.flatMap(({ bytes, origin }) => objectTexts(bytes, origin, namespace));
+  const objects = texts
+    .flatMap(({ bytes, origin }) => objectTexts(bytes, origin, namespace))
+    .filter(({ isOtherHook }) => !isOtherHook);
   const other = objects.find((object) => namespace !== undefined && ![namespace, ''].includes(object.namespace));
   if (other === undefined) return objects;
   throw new UserError(`${other.kind} ${other.name} is in namespace ${other.namespace}, not ${namespace ?? ''}`, {

@@ -5,17 +5,18 @@ import { visible } from '../../text/visible-text.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 
-/** One block per container: its settings, its state and its last exit. */
+/** One block per container: its settings, its state and its last exit. Containers of a template have no restarts. */
 export function containersText(
   title: string,
   containers: readonly Container[],
   statuses: readonly ContainerStatus[],
   now: number,
+  { isTemplate = false }: { isTemplate?: boolean } = {},
 ): string {
   if (containers.length === 0) return '';
   const blocks = containers.map((container) => {
     const status = statuses.find(({ name }) => name === container.name);
-    return `  ${visible(container.name)}:\n${fields(4, containerRows(container, status, now))}`;
+    return `  ${visible(container.name)}:\n${fields(4, containerRows(container, status, now, isTemplate))}`;
   });
   return `${title}:\n${blocks.join('')}`;
 }
@@ -24,6 +25,7 @@ function containerRows(
   container: Container,
   status: ContainerStatus | undefined,
   now: number,
+  isTemplate: boolean,
 ): [string, string | number | undefined][] {
   const { ports = [], command, args, resources, env = [], volumeMounts = [] } = container;
   return [
@@ -37,7 +39,7 @@ function containerRows(
     ...stateRows('State', status?.state, now),
     ...stateRows('Last State', status?.lastState, now),
     ['Ready', status === undefined ? undefined : status.ready ? 'True' : 'False'],
-    ['Restart Count', status?.restartCount ?? 0],
+    ['Restart Count', status?.restartCount ?? (isTemplate ? undefined : 0)],
     ['Limits', amounts(resources?.limits)],
     ['Requests', amounts(resources?.requests)],
     ['Liveness', probeText(container.livenessProbe)],

@@ -16,6 +16,7 @@ import { podList } from '../pod/pod-list.ts';
 import { type PodReference, resolvePods, podsOfOtherNodes } from '../pod/resolve-pods.ts';
 import { refusedManifest, unknownPodHint } from '../pod/refused-manifest.ts';
 import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
+import { unknownWorkload } from '../pod/unknown-workload.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {
@@ -163,6 +164,8 @@ async function unknown(
   { cause, snapshot }: { cause: string | undefined; snapshot: EngineSnapshot | undefined },
 ): Promise<never> {
   const { nodeName } = reference;
+  const workload = await unknownWorkload(reference.pod, reference.namespace, snapshot);
+  if (workload !== undefined) throw workload;
   // A pod may be named without the node. The hint shows its whole name.
   const written = new Map(
     pods.flatMap((pod) => {

@@ -3,6 +3,7 @@ import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/hi
 import { printable } from '../../text/visible-text.ts';
 import { formatTable } from '../../text/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
+import type { ObjectEvent } from './workload-events.ts';
 
 /** Container exits and events, newest last. `now` is in milliseconds since the epoch. */
 export async function historyText(history: readonly HistoryEntry[], now: number): Promise<string> {
@@ -26,14 +27,33 @@ async function exitsText(ends: readonly EndEntry[], now: number): Promise<string
 
 async function eventsText(events: readonly EventEntry[], now: number): Promise<string> {
   if (events.length === 0) return 'Events:   <none>\n';
-  const rows = events.map(({ eventType, reason, count, firstAt, lastAt, containerName, message }) => [
-    eventType,
-    reason,
-    count === 1 ? ago(lastAt, now) : `${ago(lastAt, now)} (x${count} over ${ago(firstAt, now)})`,
-    containerName ?? '',
-    firstLine(message),
+  const rows = events.map((event) => [
+    event.eventType,
+    event.reason,
+    agoText(event, now),
+    event.containerName ?? '',
+    firstLine(event.message),
   ]);
   return `Events:\n${await indented([['Type', 'Reason', 'Age', 'Container', 'Message'], ...rows])}`;
+}
+
+type ShownEvent = Pick<ObjectEvent, 'object' | 'eventType' | 'reason' | 'message' | 'count' | 'firstAt' | 'lastAt'>;
+
+/** Events of several objects, newest last. */
+export async function objectEventsText(events: readonly ShownEvent[], now: number): Promise<string> {
+  if (events.length === 0) return 'Events:   <none>\n';
+  const rows = events.map((event) => [
+    event.eventType,
+    event.reason,
+    agoText(event, now),
+    event.object,
+    firstLine(event.message),
+  ]);
+  return `Events:\n${await indented([['Type', 'Reason', 'Age', 'Object', 'Message'], ...rows])}`;
+}
+
+function agoText({ count, firstAt, lastAt }: Pick<EventEntry, 'count' | 'firstAt' | 'lastAt'>, now: number): string {
+  return count === 1 ? ago(lastAt, now) : `${ago(lastAt, now)} (x${count} over ${ago(firstAt, now)})`;
 }
 
 const ago = (at: number, now: number): string => humanDuration(now - at);

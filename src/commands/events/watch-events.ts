@@ -4,6 +4,7 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { isWanted } from './events-table.ts';
+import { objectName } from '../pod/problem-events.ts';
 import type { ListedEvent } from './past-events.ts';
 
 interface Wanted {
@@ -107,10 +108,11 @@ const isOf = ({ namespace, name }: ListedEvent, { pod }: Wanted): boolean =>
 /** Returns undefined for an event that Kubernetes does not have. */
 function toListed(event: KubeletEvent): ListedEvent | undefined {
   if (event.type !== 'Recorded') return undefined;
-  const { at, eventType: type, reason, message, pod, containerName } = event;
+  const { at, eventType: type, reason, message, pod, object, containerName } = event;
+  const about = object === undefined ? pod : { namespace: object.namespace, name: objectName(object) };
   return {
-    ...(pod && { namespace: pod.namespace }),
-    name: pod?.name ?? '',
+    ...(about && { namespace: about.namespace }),
+    name: about?.name ?? '',
     type,
     reason,
     message,

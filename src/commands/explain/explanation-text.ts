@@ -3,12 +3,16 @@ import type { Evidence } from '../../engine/explain/explanation.ts';
 import { printable } from '../../text/visible-text.ts';
 import { paint, type Painter } from '../io/paint.ts';
 import { quotedLine } from '../io/quoted-line.ts';
+import type { WorkloadExplanation } from './explained-workload.ts';
 import type { LocatedExplanation } from './explained-pod.ts';
+import type { ServiceExplanation } from './explained-service.ts';
+
+type Explained = Omit<LocatedExplanation, 'stage'> & Pick<LocatedExplanation | ServiceExplanation, 'stage'>;
 
 /** An explanation for a person. `now` is in milliseconds since the epoch. */
-export function explanationText(explanation: LocatedExplanation, now: number, painter: Painter = paint(false)): string {
+export function explanationText(explanation: Explained, now: number, painter: Painter = paint(false)): string {
   const { namespace, name, stage, cause, container, nextTryAt, nextTryWhen } = explanation;
-  const isGood = stage === 'running' && explanation.ways.length === 0;
+  const isGood = (stage === 'running' || stage === 'serving') && explanation.ways.length === 0;
   const title = `${painter('bold', printable(`${namespace}/${name}`))}: ${painter(isGood ? 'green' : 'red', stage)}`;
   const next =
     nextTryAt === undefined || nextTryAt <= now
@@ -38,11 +42,33 @@ export function explanationText(explanation: LocatedExplanation, now: number, pa
   ].join('\n');
 }
 
+/** An explanation of a workload, and those of its pods that are not well. */
+export function workloadExplanationText(
+  { namespace, name, isGood, cause, evidence, ways }: WorkloadExplanation,
+  pods: readonly LocatedExplanation[],
+  now: number,
+  painter: Painter = paint(false),
+): string {
+  const title = `${painter('bold', printable(`${namespace}/${name}`))}: ${painter(isGood ? 'green' : 'red', printable(cause))}`;
+  const lines = evidence.flatMap((one) => evidenceLines(one, now));
+  const own = [
+    title,
+    ...section('Evidence', lines, painter),
+    ...section(
+      'What to do',
+      ways.map((way) => `- ${printable(way)}`),
+      painter,
+    ),
+    '',
+  ].join('\n');
+  return [own, ...pods.map((pod) => explanationText(pod, now, painter))].join('\n');
+}
+
 const withoutName = (cause: string, container: string): string =>
   cause.startsWith(`${container}: `) ? cause.slice(container.length + 2) : cause;
 
 /** The line of the manifest with the fault, with a mark below. */
-function placeLines({ place, text, field }: LocatedExplanation, painter: Painter): string[] {
+function placeLines({ place, text, field }: Explained, painter: Painter): string[] {
   if (place === undefined || text === undefined) return [];
   const quoted = quotedLine(text, place);
   return [

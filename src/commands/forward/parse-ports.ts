@@ -1,5 +1,6 @@
 import { UserError } from '../../errors.ts';
 import type { Pod } from '../../api/types.ts';
+import type { Service } from '../../api/values/service.ts';
 
 export interface ForwardedPort {
   /** Port of this machine; 0 for any free one. */
@@ -36,6 +37,22 @@ function portNumber(text: string, whole: string): number {
     throw new UserError(`${place}"${text}" is not a port from 1 to 65535`, { hint });
   }
   return Number(text);
+}
+
+/**
+ * The port of the pods that a port of a Service leads to, by its number or name. Throws a `UserError` if the Service
+ * has no such port. kubectl: portforward.go translateServicePortToTargetPort
+ */
+export function targetPortOf({ name: service, ports, clusterIPs }: Service, remote: number | string): number | string {
+  const found = ports.find(({ name, port }) => (typeof remote === 'number' ? port === remote : name === remote));
+  if (found === undefined) {
+    const own = ports.map(({ name, port }) => (name === '' ? `${port}` : `${port} (${name})`));
+    throw new UserError(`Service ${service} has no port ${remote}`, {
+      hint: `${own.length === 0 ? 'It has no ports.' : `Its ports are: ${own.join(', ')}.`} For another port, name a pod.`,
+    });
+  }
+  // The name of a headless Service leads to the pods themselves.
+  return clusterIPs[0] === 'None' ? found.port : found.targetPort;
 }
 
 /**

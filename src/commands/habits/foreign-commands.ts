@@ -13,20 +13,12 @@ const manifestExample = `run reads manifests. Write ${smallestPod} into web.yaml
 
 /** Commands of kubectl. */
 const kubectl: readonly Habit[] = [
-  { typed: 'rollout status', use: 'wait {args|POD} --for updated' },
-  { typed: 'rollout undo', use: 'rollback {args|POD}' },
-  { typed: 'rollout restart', use: 'restart {args|POD}' },
-  { typed: 'rollout history', use: 'history {args|POD}' },
-  { typed: 'rollout pause', use: 'hold {args|POD}' },
-  { typed: 'rollout resume', use: 'unhold {args|POD}' },
-  { typed: 'rollout', advice: 'Show the revisions of a pod:', use: 'history POD' },
   { typed: 'undo', use: 'rollback {args|POD}' },
   {
-    typed: 'scale',
-    advice: 'A workload runs as one pod here. Stop it until you start it again:',
-    use: 'stop {pod|POD}',
+    typed: 'autoscale',
+    advice: 'Nothing changes the number of pods by their usage. Set it:',
+    use: 'scale {args|deploy/web} --replicas N',
   },
-  { typed: 'autoscale', advice: 'A workload runs as one pod here. Show its usage:', use: 'top {pod|POD}' },
   { typed: 'edit', advice: editTheFile, use: 'describe {pod|POD}' },
   { typed: 'label', advice: editTheFile, use: 'describe {pod|POD}' },
   { typed: 'annotate', advice: editTheFile, use: 'describe {pod|POD}' },
@@ -35,7 +27,11 @@ const kubectl: readonly Habit[] = [
   { typed: 'set env', advice: editTheFile, use: 'describe {pod|POD}' },
   { typed: 'set resources', advice: editTheFile, use: 'describe {pod|POD}' },
   { typed: 'set', advice: editTheFile, use: 'describe {pod|POD}' },
-  { typed: 'expose', advice: 'Set hostPort on the container, or forward a port:', use: 'port-forward {pod|POD} PORT' },
+  {
+    typed: 'expose',
+    advice: 'Declare a Service with type: NodePort, or forward a port:',
+    use: 'port-forward {pod|POD} PORT',
+  },
   { typed: 'create', use: 'apply {args|FILE}' },
   { typed: 'create configmap', advice: writeAManifest, use: 'apply -f FILE' },
   { typed: 'create cm', advice: writeAManifest, use: 'apply -f FILE' },
@@ -64,12 +60,12 @@ const kubectl: readonly Habit[] = [
   { typed: 'certificate', advice: noAPIServer, use: 'doctor' },
   {
     typed: 'api-resources',
-    advice: 'docs/use/manifests.md lists the supported kinds. Check a manifest:',
+    advice: 'docs/use/workloads.md lists the supported kinds. Check a manifest:',
     use: 'validate FILE',
   },
   {
     typed: 'api-versions',
-    advice: 'docs/use/manifests.md lists the supported kinds. Check a manifest:',
+    advice: 'docs/use/workloads.md lists the supported kinds. Check a manifest:',
     use: 'validate FILE',
   },
   {
@@ -191,11 +187,6 @@ const systemd: readonly Habit[] = [
   { typed: 'cat', use: 'get pod {args|POD} -o yaml' },
   { typed: 'install', use: 'install-service' },
   { typed: 'uninstall', use: 'uninstall-service' },
-  {
-    typed: 'upgrade',
-    advice: 'Install the new version as docs/start/install.md shows; pods keep running. Then',
-    use: 'version',
-  },
   { typed: 'update', advice: editTheFile, use: 'describe {pod|POD}' },
 ];
 

@@ -6,9 +6,8 @@ import { ConfigObjects } from '../../engine/config-objects/config-objects.ts';
 import { contentStore, contentStoreProgress } from '../../engine/images/content-store.ts';
 import { layerIngests } from '../../engine/images/layer-ingests.ts';
 import { imageKey, imageUses } from '../../engine/images/image-keys.ts';
-import { PullCredentials } from '../../engine/images/pull-credentials.ts';
+import { PullCredentials, type PullLogin } from '../../engine/images/pull-credentials.ts';
 import { PullWatch } from '../../engine/images/pull-watch.ts';
-import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import { pullWithEach } from '../../engine/images/pull-with-each.ts';
 import { unlessStalled } from '../../engine/images/stalled-pull.ts';
 import { SecretValues } from '../../engine/redaction/secret-values.ts';
@@ -150,11 +149,11 @@ async function pullAll(wanted: readonly WantedImage[], request: PullRequest): Pr
     stderr.write(`warning: ${visible(message)}\n`);
   };
   const pull = async ({ image, pods }: WantedImage): Promise<void> => {
-    const one = (auth: RegistryCredentials | undefined): Promise<unknown> =>
+    const one = (login: PullLogin | undefined): Promise<unknown> =>
       unlessStalled(
         (bounded) =>
           connection.images.pullImage(
-            { image: { image, annotations: {} }, ...(auth && { auth }) },
+            { image: { image, annotations: {} }, ...(login && { auth: login.auth }) },
             { signal: bounded },
           ),
         { progress, clock: systemClock, signal },

@@ -1,20 +1,23 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { AgentSilentError, AgentStartingError, readAgentProcess } from '../../server/control/control-call.ts';
+import { AgentSilentError, AgentStartingError } from '../../server/control/agent-errors.ts';
+import { readAgentProcess } from '../../server/control/agent-process.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { controlSocketPath, rootSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../text/visible-text.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on
- * stderr if `consequence` is given. Returns undefined with a warning if the agent is stuck or still starting.
+ * stderr if `consequence` is given. Returns undefined with a warning if the agent is stuck or still starting. With
+ * `settled` as `fetchSnapshot`.
  */
 export async function agentSnapshot(
   rootDir: string,
   stderr: Writable,
   consequence?: string,
+  { settled = false } = {},
 ): Promise<EngineSnapshot | undefined> {
-  const snapshot = await agentAnswer(rootDir, stderr, (socketPath) => fetchSnapshot(socketPath));
+  const snapshot = await agentAnswer(rootDir, stderr, (socketPath) => fetchSnapshot(socketPath, { settled }));
   if (snapshot === 'none' && consequence !== undefined) {
     stderr.write(visible(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}`) + '\n');
   }

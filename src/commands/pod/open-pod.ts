@@ -1,16 +1,21 @@
 import { hostname } from 'node:os';
 import type { Pod } from '../../api/types.ts';
+import type { Service } from '../../api/values/service.ts';
 import { pendingInit } from '../../api/values/pending-init.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
-import { AgentSilentError } from '../../server/control/control-call.ts';
+import { AgentSilentError } from '../../server/control/agent-errors.ts';
 import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { isSelected } from '../../engine/services/service-pod.ts';
+import { podsOfWorkload, workloadAt } from './find-workload.ts';
+import { notFound } from './not-found.ts';
 import { refusedHint } from './refused-manifest.ts';
+import { unknownWorkload } from './unknown-workload.ts';
 import {
   hasBegun,
   labelledPods,
@@ -23,7 +28,8 @@ import { whyNotStarted } from './why-not-started.ts';
 import type { Writable } from 'node:stream';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podKey } from '../../api/values/pod-names.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { parseRfc3339Ms } from '../../api/values/time.ts';
+import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 import { declaredConfigObjects } from './declared-config-objects.ts';
 
@@ -37,6 +43,8 @@ export interface PodFlags {
 export interface OpenPod {
   runtime: RuntimeService;
   pod: SelectedPod;
+  /** The Service that the arg names. Undefined if it names the pod. */
+  service?: Service | undefined;
   /**
    * The pod's current manifest in the agent. Resolves with undefined if no agent answers or the agent does not have the
    * pod.
@@ -58,26 +66,33 @@ export async function withPod<T>(
   return withRuntime(deps.connect(flags), async ({ runtime }) => {
     const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const reference = await resolvePod(deps, podName, flags, nodeName, snapshot);
+    const { reference, service } = await resolvePod(deps, podName, flags, nodeName, snapshot);
     const wanted = { pod: reference, namespace: flags.namespace, nodeName };
     const pod = await selectPod(runtime, wanted, snapshot).catch(async (error: unknown) => {
-      const hint = error instanceof UnknownPodError && snapshot ? await refusedHint(snapshot, wanted) : undefined;
-      throw hint === undefined ? error : new UserError(errorMessage(error), { hint });
+      if (!(error instanceof UnknownPodError)) throw error;
+      const workload = await unknownWorkload(podName, flags.namespace, snapshot);
+      if (workload !== undefined) throw workload;
+      const hint = snapshot && (await refusedHint(snapshot, wanted));
+      throw hint === undefined ? error : new UserError(error.message, { hint });
     });
-    return use(openPod(runtime, pod, snapshot, flags));
+    return use({ ...openPod(runtime, pod, snapshot, flags), service });
   });
 }
 
-/** The pod that an arg names: the pod itself, or one of a Service such as `svc/web`. */
+/** The pod that an arg names: the pod itself, or one of a Service (`svc/web`) or a workload (`deploy/web`). */
 async function resolvePod(
   { stderr }: CommandDeps,
   word: string,
   { rootDir, namespace }: PodFlags,
   nodeName: string,
   snapshot: EngineSnapshot | undefined,
-): Promise<string> {
+): Promise<{ reference: string; service?: Service }> {
   const name = serviceNamed(word);
-  if (name === undefined) return word;
+  if (name === undefined) {
+    const workload = snapshot && workloadAt(snapshot, word, namespace);
+    const pods = snapshot && workload ? podsOfWorkload(snapshot, workload).map(podOf) : [];
+    return { reference: pods.length === 0 ? word : chosenPod(pods, stderr) };
+  }
   if (snapshot === undefined) throw noAgent(rootDir, { consequence: 'so the pods of a Service are unknown' });
   const pods = snapshot.pods.filter(({ replacedBy }) => replacedBy === undefined).map(podOf);
   return podOfService({ name, namespace }, { rootDir, nodeName, pods }, stderr);
@@ -129,32 +144,36 @@ export function serviceNamed(word: string): string | undefined {
 }
 
 /**
- * The full name of a pod that a Service selects, a Ready one first. Names it on `stderr` if there are several. Rejects
- * with a `UserError` if there is no such Service, or if it selects no pod.
+ * A Service, and the full name of a pod that it selects, a Ready one first. Names it on `stderr` if there are several.
+ * Rejects with a `UserError` if there is no such Service, or if it selects no pod.
  */
 export async function podOfService(
   service: { name: string; namespace: string | undefined },
   node: { rootDir: string; nodeName: string; pods: readonly Pod[] },
   stderr: Writable,
-): Promise<string> {
+): Promise<{ reference: string; service: Service }> {
   const { name, namespace } = service;
   const declared = (await declaredConfigObjects(node.rootDir, node.nodeName)).flatMap(({ object }) =>
     object.kind === 'Service' ? [object] : [],
   );
   const [found] = declared.filter((one) => one.name === name && (namespace ?? one.namespace) === one.namespace);
-  if (found === undefined) {
-    throw new UserError(`no Service "${visible(name)}" is declared`, { hint: 'List them: kubelet-ts get svc' });
-  }
-  const wanted = Object.entries(found.selector);
-  const isSelected = ({ metadata }: Pod): boolean =>
-    metadata.namespace === found.namespace && wanted.every(([key, value]) => metadata.labels?.[key] === value);
-  const pods = wanted.length === 0 ? [] : node.pods.filter(isSelected);
-  const chosen = pods.find(({ status }) => isPodReady(status)) ?? pods[0];
-  if (chosen === undefined) {
+  if (found === undefined) throw notFound({ kind: 'Service', name }, declared);
+  const pods = node.pods.filter(({ metadata: { namespace, labels = {} } }) => isSelected(found, { namespace, labels }));
+  if (pods.length === 0) {
     throw new UserError(`Service ${visible(name)} selects no pod`, {
       hint: 'Show labels: kubelet-ts ps --show-labels',
     });
   }
+  return { reference: chosenPod(pods, stderr), service: found };
+}
+
+/** `namespace/name` of the first Ready pod, or else of the newest. Names it on `stderr` if there are several. */
+function chosenPod(pods: readonly Pod[], stderr: Writable): string {
+  const newest = pods.toSorted((a, b) => startOf(b) - startOf(a))[0];
+  const chosen = pods.find(({ status }) => isPodReady(status)) ?? newest;
+  if (chosen === undefined) throw new Error('there are no pods to choose from');
   if (pods.length > 1) stderr.write(`Found ${pods.length} pods, using pod/${visible(chosen.metadata.name)}\n`);
   return podKey(chosen.metadata);
 }
+
+const startOf = ({ status }: Pod): number => parseRfc3339Ms(status?.startTime ?? '') ?? 0;

@@ -18,12 +18,12 @@ const otherResources: readonly { names: readonly string[]; hint: string }[] = [
   {
     names: [
       ...['deployment', 'deploy', 'daemonset', 'ds', 'replicaset', 'rs', 'statefulset', 'sts'],
-      ...['replicationcontroller', 'rc', 'job', 'all'],
+      ...['replicationcontroller', 'rc', 'job', 'cronjob', 'cj', 'all'],
     ],
-    hint: 'A workload runs as one pod with its name: kubelet-ts ps',
+    hint: 'List workloads: kubelet-ts get all. Show one: kubelet-ts describe deploy/web',
   },
   {
-    names: [...['namespace', 'ns', 'cronjob', 'cj', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep']],
+    names: [...['namespace', 'ns', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep']],
     hint: 'List pods: kubelet-ts ps. Check everything that a folder declares: kubelet-ts validate FOLDER',
   },
 ];

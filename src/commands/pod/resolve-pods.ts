@@ -52,7 +52,7 @@ function podsNamed<T>(
     return found.find((some) => some.length > 0) ?? [];
   };
   const { namespace } = reference;
-  const name = workloadNamed(reference.pod);
+  const name = nameOfWorkload(reference.pod);
   if (name !== undefined && namespace !== undefined && !reference.pod.startsWith(`${namespace}/`)) {
     return matching({ namespace, name });
   }
@@ -61,12 +61,12 @@ function podsNamed<T>(
 }
 
 /** The name in `deployment/web` or `deployment.apps/web`. Returns undefined for other texts. */
-export function workloadNamed(text: string): string | undefined {
+export function nameOfWorkload(text: string): string | undefined {
   const [, kind = '', name] = /^(\w+)(?:\.(?:apps|batch))?\/([^/]+)$/.exec(text) ?? [];
   return workloads.includes(kind.toLowerCase()) ? name : undefined;
 }
 
-/** Kinds that run here as one pod with their name, as kubectl writes them. */
+/** Kinds whose first pod has their name, as kubectl writes them. */
 const workloads: readonly string[] = [
   ...['deploy', 'deployment', 'deployments', 'rs', 'replicaset', 'replicasets', 'sts', 'statefulset', 'statefulsets'],
   ...['ds', 'daemonset', 'daemonsets', 'rc', 'replicationcontroller', 'replicationcontrollers', 'job', 'jobs'],

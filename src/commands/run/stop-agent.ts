@@ -11,7 +11,8 @@ import {
   readProcessFile,
   readStat,
 } from '../../process/process-identity.ts';
-import { AgentSilentError, readAgentProcess } from '../../server/control/control-call.ts';
+import { AgentSilentError } from '../../server/control/agent-errors.ts';
+import { readAgentProcess } from '../../server/control/agent-process.ts';
 import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
 import { patientSocket } from '../io/patient-socket.ts';
 import { basename } from 'node:path';

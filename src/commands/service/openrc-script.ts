@@ -1,18 +1,26 @@
 import { serviceMark } from '../../process/service-mark.ts';
 import { shellWord } from '../../text/shell-word.ts';
+import type { ServiceProgram } from './service-program.ts';
 
 /**
- * The script for OpenRC. Its supervise-daemon restarts the agent when it exits. Relative paths in the args are resolved
- * from `folder`, if given.
+ * The script for OpenRC. Its supervise-daemon restarts the agent when it exits, without `start_pre`, so the guard is
+ * what it starts, and becomes the agent. Relative paths in the args are resolved from `folder`, if given.
  */
-export function openRCScript(program: string, args: readonly string[], name: string, folder?: string): string {
-  const command = ['run', '--no-tui', ...args].map(shellWord).join(' ');
+export function openRCScript(
+  { program, guard }: ServiceProgram,
+  args: readonly string[],
+  name: string,
+  folder?: string,
+): string {
+  const words = [program, 'run', '--no-tui', ...args];
+  const [first = '', ...rest] = guard === undefined ? words : ['/bin/sh', guard.script, guard.program, ...words];
+  const command = rest.map(shellWord).join(' ');
   return `#!/sbin/openrc-run
 ${serviceMark}
 name="${name}"
 description="Runs Kubernetes Pods from files and URLs"
 supervisor="supervise-daemon"
-command=${shellWord(program)}
+command=${shellWord(first)}
 # supervise-daemon reads the words again, so they are quoted twice. Flags of this machine: /etc/conf.d/${name}
 command_args=${shellWord(command)}
 ${folder === undefined ? '' : `directory=${shellWord(shellWord(folder))}\n`}respawn_delay=10

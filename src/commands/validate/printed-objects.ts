@@ -1,7 +1,13 @@
-import { type ConfigData, type ConfigObject, isConfigData, isNodeClass } from '../../api/values/config-object.ts';
+import {
+  type ConfigData,
+  type ConfigObject,
+  isConfigData,
+  isNodeClass,
+  isServiceAddresses,
+} from '../../api/values/config-object.ts';
 import type { NodeClass } from '../../api/values/node-class.ts';
 import type { StorageObject } from '../../api/values/persistent-volume.ts';
-import type { Service } from '../../api/values/service.ts';
+import { hasNodePorts, type Service, type ServiceAddresses } from '../../api/values/service.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
@@ -33,6 +39,7 @@ function podObject({ metadata, ...pod }: Pod, source: SourceUpdate['source']): o
 export function shownConfigObject(object: ConfigObject): object {
   if (isConfigData(object)) return shownData(object);
   if (object.kind === 'Service') return shownService(object);
+  if (isServiceAddresses(object)) return shownAddresses(object);
   return isNodeClass(object) ? shownClass(object) : shownStorage(object);
 }
 
@@ -55,8 +62,53 @@ function shownClass(held: NodeClass): object {
   };
 }
 
-function shownService({ kind, name, namespace, ...spec }: Service): object {
-  return { apiVersion: 'v1', kind, metadata: { name, namespace }, spec };
+function shownService(service: Service): object {
+  const { kind, name, namespace } = service;
+  const { type, clusterIPs, ipFamilies, ipFamilyPolicy, selector, ports, affinitySeconds, externalName } = service;
+  const { publishNotReadyAddresses, internalTrafficPolicy, externalTrafficPolicy, choosesNodePorts } = service;
+  const [clusterIP] = clusterIPs;
+  return {
+    apiVersion: 'v1',
+    kind,
+    metadata: { name, namespace },
+    spec: {
+      type,
+      publishNotReadyAddresses,
+      internalTrafficPolicy,
+      ...(type !== 'ExternalName' && { ipFamilyPolicy }),
+      ...(hasNodePorts(service) && { externalTrafficPolicy }),
+      ...(type === 'LoadBalancer' && { allocateLoadBalancerNodePorts: choosesNodePorts }),
+      ...(clusterIP !== undefined && { clusterIP, clusterIPs }),
+      ...(ipFamilies.length > 0 && { ipFamilies }),
+      ...(Object.keys(selector).length > 0 && { selector }),
+      ...(ports.length > 0 && { ports: ports.map(shownPort) }),
+      ...(affinitySeconds > 0 && {
+        sessionAffinity: 'ClientIP',
+        sessionAffinityConfig: { clientIP: { timeoutSeconds: affinitySeconds } },
+      }),
+      ...(externalName !== '' && { externalName }),
+    },
+  };
+}
+
+function shownPort({ name, nodePort, ...port }: Service['ports'][number]): object {
+  return { ...(name !== '' && { name }), ...port, ...(nodePort !== 0 && { nodePort }) };
+}
+
+function shownAddresses({ kind, name, namespace, service, subsets }: ServiceAddresses): object {
+  if (kind === 'Endpoints') {
+    const shown = subsets.map(({ ips, ports }) => ({ addresses: ips.map((ip) => ({ ip })), ports }));
+    return { apiVersion: 'v1', kind, metadata: { name, namespace }, subsets: shown };
+  }
+  const [{ ips, ports } = { ips: [], ports: [] }] = subsets;
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind,
+    metadata: { name, namespace, labels: { 'kubernetes.io/service-name': service } },
+    addressType: ips.some((ip) => ip.includes(':')) ? 'IPv6' : 'IPv4',
+    endpoints: [{ addresses: ips }],
+    ports,
+  };
 }
 
 function shownStorage(held: StorageObject): object {

@@ -1,16 +1,16 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
-/** The handlers of the managed containerd. */
-const managedHandlers = ['runc'];
-
 /** A warning for each pod whose RuntimeClass has a handler that the managed containerd does not have. */
-export function unknownHandlers({
-  where,
-  pods,
-  configObjects = [],
-  classPositions = [],
-}: Pick<SourceUpdate, 'where' | 'pods' | 'configObjects' | 'classPositions'>): ManifestProblem[] {
+export function unknownHandlers(
+  {
+    where,
+    pods,
+    configObjects = [],
+    classPositions = [],
+  }: Pick<SourceUpdate, 'where' | 'pods' | 'configObjects' | 'classPositions'>,
+  managedHandlers: readonly string[],
+): ManifestProblem[] {
   const handlers = new Map(
     configObjects.flatMap((object) => (object.kind === 'RuntimeClass' ? [[object.name, object.handler]] : [])),
   );
@@ -26,7 +26,7 @@ export function unknownHandlers({
       ...(column !== undefined && { column }),
       field,
       message: `the managed containerd has no handler "${handler}": the pod cannot start`,
-      hint: 'Configure the handler in a containerd of your own, and name it: --container-runtime-endpoint SOCKET',
+      hint: 'Add it in a file in containerd/conf.d of the root-dir, or correct the handler of the class.',
       severity: 'warning' as const,
     };
   });

@@ -21,6 +21,7 @@ export interface ValidationReport {
   csiDrivers: string[];
   /** `namespace/name`. */
   services: string[];
+  cronJobs: string[];
 }
 
 interface DeclaredKeys {
@@ -30,7 +31,8 @@ interface DeclaredKeys {
   keys: Record<string, number>;
 }
 
-export function validationJSON({ pods, configObjects = [], problems }: SourceUpdate): ValidationReport {
+export function validationJSON(update: SourceUpdate): ValidationReport {
+  const { pods, configObjects = [], problems } = update;
   const ofKind = (kind: ConfigData['kind']): DeclaredKeys[] =>
     configObjects.filter(isConfigData).flatMap((object) => (object.kind === kind ? [declaredKeys(object)] : []));
   const namesOf = (kind: ConfigObject['kind']): string[] =>
@@ -51,8 +53,13 @@ export function validationJSON({ pods, configObjects = [], problems }: SourceUpd
     persistentVolumes: namesOf('PersistentVolume'),
     csiDrivers: namesOf('CSIDriver'),
     services: namesOf('Service'),
+    cronJobs: cronJobsOf(update),
   };
 }
+
+/** `namespace/name` of each. Their pods are not declared before a run. */
+const cronJobsOf = ({ workloads = [] }: SourceUpdate): string[] =>
+  workloads.filter(({ kind }) => kind === 'CronJob').map(({ namespace, name }) => `${namespace}/${name}`);
 
 const countedKinds = [
   'ConfigMap',
@@ -63,10 +70,14 @@ const countedKinds = [
   'PersistentVolume',
   'CSIDriver',
   'Service',
+  'Endpoints',
+  'EndpointSlice',
 ] as const satisfies ConfigObject['kind'][];
 
 /** The last line of the report: `2 pods (1 broken), 1 ConfigMap: 1 error, 2 warnings, 3 notes`. */
-export function validationSummary({ pods, configObjects = [], problems, broken = [] }: SourceUpdate): string {
+export function validationSummary(update: SourceUpdate): string {
+  const { pods, configObjects = [], problems, broken = [] } = update;
+  const cronJobs = cronJobsOf(update).length;
   const amount = (kind: string, good: number): { all: number; bad: number } => {
     const bad = broken.filter((one) => one === kind).length;
     return { all: good + bad, bad };
@@ -75,6 +86,7 @@ export function validationSummary({ pods, configObjects = [], problems, broken =
     `${counted(all, what)}${bad === 0 ? '' : ` (${bad} broken)`}`;
   const declared = [
     shown(amount('Pod', pods.length), 'pod'),
+    ...(cronJobs === 0 ? [] : [counted(cronJobs, 'CronJob')]),
     ...countedKinds
       .map((kind) => [amount(kind, configObjects.filter((object) => object.kind === kind).length), kind] as const)
       .filter(([{ all }]) => all > 0)
@@ -114,5 +126,5 @@ function count(problems: readonly ManifestProblem[], severity: ManifestProblem['
 }
 
 function counted(amount: number, what: string): string {
-  return `${amount} ${what}${amount === 1 ? '' : what.endsWith('s') ? 'es' : 's'}`;
+  return `${amount} ${what}${amount === 1 || what === 'Endpoints' ? '' : what.endsWith('s') ? 'es' : 's'}`;
 }

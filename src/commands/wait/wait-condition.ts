@@ -4,7 +4,9 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import type { PodName } from '../../api/values/pod-names.ts';
 import { reasons } from '../../engine/view/reasons.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+import { workloadKey } from '../../api/values/workload.ts';
+import type { EngineSnapshot, PodSnapshot, WorkloadSnapshot } from '../../engine/view/snapshot.ts';
+import { isRolledOut } from '../workload/wait-for-roll-out.ts';
 import { type JSONPath, parseJSONPath, valuesAt, valueText } from '../output/json-path.ts';
 
 export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
@@ -47,6 +49,8 @@ export function isConditionMet(
   condition: WaitCondition | FieldCondition,
   snapshot: EngineSnapshot,
 ): boolean {
+  const workload = workloadWithKey(name, snapshot);
+  if (workload !== undefined) return workloadMeets(workload, condition);
   const revisions = revisionsOf(name, snapshot);
   if (condition === 'deleted') return revisions.length === 0;
   const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
@@ -66,12 +70,37 @@ export function isConditionMet(
   }
 }
 
-/** Why the declared manifest of a pod will never run, such as a rollback. Returns undefined if it still may. */
+/** Returns the workload with this `workloadKey`. Returns undefined if it is the name of a pod. */
+const workloadWithKey = (name: string, { workloads = [] }: EngineSnapshot): WorkloadSnapshot | undefined =>
+  workloads.find((workload) => workloadKey(workload) === name);
+
+function workloadMeets(workload: WorkloadSnapshot, condition: WaitCondition | FieldCondition): boolean {
+  const { desired, current, ready, available, updated, conditions, job } = workload;
+  if (typeof condition !== 'string') {
+    const counts = { replicas: current, readyReplicas: ready, availableReplicas: available, updatedReplicas: updated };
+    return hasField({ status: { ...(job ?? counts), conditions } }, condition);
+  }
+  switch (condition) {
+    case 'ready':
+      if (job === undefined) return isRolledOut(workload);
+      return job.result === 'Complete' || (job.active > 0 && job.ready === job.active);
+    case 'completed':
+      return job?.result === 'Complete';
+    case 'updated':
+      return job === undefined ? updated === desired && current === desired : job.startTime !== undefined;
+    case 'deleted':
+      return false;
+  }
+}
+
+/** Why the condition will never be met, such as a rollback of the manifest. Returns undefined if it may be. */
 export function unreachableBecause(
   name: string,
   condition: WaitCondition | FieldCondition,
   snapshot: EngineSnapshot,
 ): string | undefined {
+  const job = workloadWithKey(name, snapshot)?.job;
+  if (job?.result === 'Failed' && (condition === 'ready' || condition === 'completed')) return 'has failed';
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   const { reason, message } = declared?.waitingUpdate ?? {};
   return condition === 'updated' && reason === reasons.rolledBack ? message : undefined;
@@ -91,20 +120,30 @@ export function refusedUpdate(name: string, snapshot: EngineSnapshot): ManifestP
 
 /** The state of an awaited pod, such as `ErrImagePull`. */
 export function waitingText(name: string, snapshot: EngineSnapshot): string {
+  const workload = workloadWithKey(name, snapshot);
+  if (workload !== undefined) return workloadText(workload);
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return 'not declared';
   if (declared.restarting !== undefined) return 'restarting';
   return declared.waitingUpdate?.reason ?? podStatusText(declared.pod, declared.worker);
 }
 
-/** True if a manifest declares the pod. */
-export function isDeclared(name: string, snapshot: EngineSnapshot): boolean {
-  return revisionsOf(name, snapshot).some(({ replacedBy }) => replacedBy === undefined);
+function workloadText({ job, available, desired }: WorkloadSnapshot): string {
+  if (job === undefined) return `${available} of ${desired} available`;
+  return job.result ?? `${job.succeeded} succeeded, ${job.active} active`;
 }
 
-/** True if some revision of the pod exists, even one that is stopping. */
+/** True if a manifest declares the pod or workload. */
+export function isDeclared(name: string, snapshot: EngineSnapshot): boolean {
+  return (
+    workloadWithKey(name, snapshot) !== undefined ||
+    revisionsOf(name, snapshot).some(({ replacedBy }) => replacedBy === undefined)
+  );
+}
+
+/** True if the workload or some revision of the pod exists, even one that is stopping. */
 export function isKnown(name: string, snapshot: EngineSnapshot): boolean {
-  return revisionsOf(name, snapshot).length > 0;
+  return workloadWithKey(name, snapshot) !== undefined || revisionsOf(name, snapshot).length > 0;
 }
 
 function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {
@@ -116,8 +155,8 @@ function isNamed(metadata: PodName, name: string, nodeName: string): boolean {
   return names.some((own) => own === name || `${metadata.namespace}/${own}` === name);
 }
 
-function hasField(pod: Pod, { path, value }: FieldCondition): boolean {
-  const texts = valuesAt(pod, path).map(valueText);
+function hasField(object: object, { path, value }: FieldCondition): boolean {
+  const texts = valuesAt(object, path).map(valueText);
   return texts.some((text) => (value === undefined ? text !== '' : text === value));
 }
 

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { checkStrictIP } from '../../api/values/names.ts';
 import type { NetworkedSandbox, PortMapping } from './networked-sandbox.ts';
 import { type Family, familyOf, type Rule } from './rules.ts';
 
@@ -19,8 +19,8 @@ function isOf(family: Family, { hostIP, hostPort }: PortMapping): boolean {
   return hostPort > 0 && isHostIP(hostIP) && (hostIP === '' || familyOf(hostIP) === family);
 }
 
-/** False for other text. Nothing checks it in a manifest, and iptables would take it for a name or for more rules. */
-export const isHostIP = (text: string): boolean => text === '' || (isIP(text) !== 0 && !text.includes('%'));
+/** Kubernetes accepts any text as hostIP, which iptables would take for a name or for more rules. */
+export const isHostIP = (text: string): boolean => text === '' || checkStrictIP(text) === undefined;
 
 function portRules({ id, name }: NetworkedSandbox, ip: string, mapping: PortMapping): Rule[] {
   const { protocol, hostIP, hostPort, containerPort } = mapping;

@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
+import { ifPresent } from '../../files/if-present.ts';
 import { singleFlight } from '../../flow/single-flight.ts';
 import { bridgeRules } from './bridge-rules.ts';
 import { hostPortRules } from './host-port-rules.ts';
 import { type NetworkedSandbox, onBridge } from './networked-sandbox.ts';
 import type { PacketFilter } from './packet-filter.ts';
-import { generateRestore, isCut, parseSaved } from './restore-text.ts';
+import { applyRules, removeRules } from './apply-rules.ts';
 import type { BridgeNetwork, Rule } from './rules.ts';
 
 export interface NetworkRulesDeps {
@@ -35,15 +36,7 @@ export class NetworkRules {
 
   /** Removes all rules of a bridge. */
   async remove({ bridge }: BridgeNetwork): Promise<void> {
-    await this.deps.withLock(async () => {
-      for (const filter of await this.deps.filters()) {
-        const saved = parseSaved(await filter.save());
-        for (const owner of [ownerOf(bridge), earlierOwner]) {
-          const text = generateRestore(saved, owner, []);
-          if (text !== undefined) await filter.restore(text);
-        }
-      }
-    });
+    await this.deps.withLock(async () => removeRules(await this.deps.filters(), [ownerOf(bridge), earlierOwner]));
     this.applied = [];
   }
 
@@ -51,22 +44,13 @@ export class NetworkRules {
     const network = await this.deps.network();
     if (network === undefined) return false;
     const rules = [...bridgeRules(network), ...hostPortRules(onBridge(await this.deps.sandboxes(), network))];
-    const owner = ownerOf(network.bridge);
-    const results = await Promise.all(
-      (await this.deps.filters()).map(async (filter) => {
-        const of = (all: readonly Rule[]): Rule[] => all.filter((rule) => rule.family === filter.family);
-        if (of(rules).length === 0 && of(this.applied).length === 0) return false;
-        const saved = parseSaved(await filter.save());
-        const text = generateRestore(saved, owner, of(rules));
-        if (text !== undefined) await filter.restore(text);
-        // Another process may have removed a chain that no pod needs any more.
-        const stillUsed = of(this.applied).filter(({ chain }) => rules.some((rule) => rule.chain === chain));
-        return isCut(saved, owner, stillUsed);
-      }),
-    );
+    const wasCut = await applyRules(await this.deps.filters(), ownerOf(network.bridge), {
+      rules,
+      before: this.applied,
+    });
     this.applied = rules;
-    await routeLoopback(network, rules);
-    return results.includes(true);
+    if (rules.some(({ family, chain }) => family === 'IPv4' && chain === 'DNAT')) await routeLoopback(network);
+    return wasCut;
   }
 }
 
@@ -76,8 +60,10 @@ const earlierOwner = 'KUBELET-TS';
 /** The first part of the names of the chains of a bridge, such as `KTS0ADE00` for kts0ade00. */
 const ownerOf = (bridge: string): string => bridge.toUpperCase();
 
-/** Lets the node reach host ports at 127.0.0.1. `bridgeRules` keeps pods from using this. */
-async function routeLoopback({ bridge }: BridgeNetwork, rules: readonly Rule[]): Promise<void> {
-  if (!rules.some(({ family, chain }) => family === 'IPv4' && chain === 'DNAT')) return;
-  await writeFile(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1');
+/**
+ * Lets the node reach ports of pods at 127.0.0.1. `bridgeRules` keeps pods from using this. Does nothing before the
+ * first pod, which creates the bridge.
+ */
+export async function routeLoopback({ bridge }: BridgeNetwork): Promise<void> {
+  await ifPresent(writeFile(`/proc/sys/net/ipv4/conf/${bridge}/route_localnet`, '1'));
 }

@@ -1,4 +1,3 @@
-import { execa } from 'execa';
 import type { Family } from './rules.ts';
 
 /** The rules of one address family in the kernel. */
@@ -20,6 +19,8 @@ const maxBuffer = 64 * 1024 * 1024;
 /** `program` is the path of iptables or ip6tables. */
 export function packetFilter(family: Family, program: string): PacketFilter {
   const run = async (suffix: string, words: readonly string[], input = ''): Promise<string> => {
+    // Loaded here, because only nodes with rules need it.
+    const { execa } = await import('execa');
     const { failed, timedOut, stdout, stderr, shortMessage } = await execa(`${program}-${suffix}`, words, {
       input,
       reject: false,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Chain, chains, type Rule } from './rules.ts';
+import { type Chain, chains, isPortChain, placeOf, type PortChain, type Rule } from './rules.ts';
 
 /** The rules of each chain by table, as iptables-save prints them. */
 export type SavedTables = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
@@ -33,7 +33,7 @@ export function generateRestore(saved: SavedTables, owner: string, rules: readon
 /** True if somebody removed a chain of ours that has rules, or a jump to it. */
 export function isCut(saved: SavedTables, owner: string, rules: readonly Rule[]): boolean {
   return rules.some(({ chain }) => {
-    const { table, from } = chains[chain];
+    const { table, from } = placeOf(chain);
     const found = saved.get(table);
     const name = `${owner}-${chain}`;
     const [mark] = found?.get(name) ?? [];
@@ -43,16 +43,31 @@ export function isCut(saved: SavedTables, owner: string, rules: readonly Rule[])
 
 function generateTable(table: string, saved: SavedTables, owner: string, rules: readonly Rule[]): string {
   const found = saved.get(table) ?? new Map<string, string[]>();
-  const names = chainNames.filter((chain) => chains[chain].table === table);
-  const parts = names.map((chain) => {
-    const texts = rules.filter((rule) => rule.chain === chain).map(({ text }) => text);
-    return texts.length === 0 ? withoutChain(found, owner, chain) : withChain(found, owner, chain, texts);
-  });
+  const texts = new Map<Chain, string[]>(namesIn(table, found, owner).map((chain) => [chain, []]));
+  for (const { chain, text } of rules) {
+    if (placeOf(chain).table !== table) continue;
+    const all = texts.get(chain);
+    if (all === undefined) texts.set(chain, [text]);
+    else all.push(text);
+  }
+  const parts = [...texts].map(([chain, all]) =>
+    all.length === 0 ? withoutChain(found, owner, chain) : withChain(found, owner, chain, all),
+  );
   const lines = [...parts.flatMap(({ declared }) => declared), ...parts.flatMap(({ commands }) => commands)];
   return lines.length === 0 ? '' : [`*${table}`, ...lines, 'COMMIT', ''].join('\n');
 }
 
-const chainNames = Object.keys(chains) as Chain[];
+const fixedNames = Object.keys(chains) as (keyof typeof chains)[];
+
+/** Our chains that a table may have. Those of ports come last, because a chain in use cannot be removed. */
+function namesIn(table: string, found: SavedTable, owner: string): Chain[] {
+  const start = `${owner}-`;
+  const ofPorts = [...found.keys()].flatMap((name): PortChain[] => {
+    const chain = name.slice(start.length);
+    return name.startsWith(start) && isPortChain(chain) ? [chain] : [];
+  });
+  return [...fixedNames.filter((chain) => placeOf(chain).table === table), ...ofPorts];
+}
 
 type SavedTable = ReadonlyMap<string, readonly string[]>;
 
@@ -65,13 +80,14 @@ interface Lines {
 function withoutChain(found: SavedTable, owner: string, chain: Chain): Lines {
   const name = `${owner}-${chain}`;
   if (!found.has(name)) return { declared: [], commands: [] };
-  const jumps = chains[chain].from.flatMap((hook) => jumpsIn(found, hook, name).map(() => `-D ${hook} -j ${name}`));
+  const jumps = placeOf(chain).from.flatMap((hook) => jumpsIn(found, hook, name).map(() => `-D ${hook} -j ${name}`));
   return { declared: [], commands: [...jumps, `-F ${name}`, `-X ${name}`] };
 }
 
 function withChain(found: SavedTable, owner: string, chain: Chain, texts: readonly string[]): Lines {
   const name = `${owner}-${chain}`;
-  const jumps = chains[chain].from.flatMap((hook) => placeJump(found, hook, name));
+  const { from, isFirst = false } = placeOf(chain);
+  const jumps = from.flatMap((hook) => placeJump(found, hook, name, isFirst));
   // The first rule has no target. Other releases of iptables print the rest differently, so only it is compared.
   const all = [`${comment}${createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16)}`, ...texts];
   const current = found.get(name);
@@ -89,17 +105,17 @@ function jumpsIn(found: SavedTable, hook: string, name: string): number[] {
 
 /**
  * Returns the commands for one jump to our chain. It comes last, so that the rules of an administrator come first, but
- * before a rule that lets nothing through. There it decides in place of that rule or the policy. In INPUT, where we
- * only guard the node's loopback, it comes first.
+ * before a rule that lets nothing through. There it decides in place of that rule or the policy. A chain that only
+ * refuses packets for our addresses comes first.
  */
-function placeJump(found: SavedTable, hook: string, name: string): string[] {
+function placeJump(found: SavedTable, hook: string, name: string, isFirst: boolean): string[] {
   const jumps = jumpsIn(found, hook, name);
   const rules = found.get(hook) ?? [];
   const end = rules.findIndex((rule) => blocksAll(found, rule, new Set()));
   const [first] = jumps;
   if (jumps.length === 1 && first !== undefined && (end === -1 || first < end)) return [];
   const removals = jumps.map(() => `-D ${hook} -j ${name}`);
-  if (hook === 'INPUT') return [...removals, `-I ${hook} -j ${name}`];
+  if (isFirst) return [...removals, `-I ${hook} -j ${name}`];
   if (end === -1) return [...removals, `-A ${hook} -j ${name}`];
   return [...removals, `-I ${hook} ${end - jumps.filter((jump) => jump < end).length + 1} -j ${name}`];
 }

@@ -1,15 +1,34 @@
 export type Family = 'IPv4' | 'IPv6';
 
-/** Our chains: the table of each, and the chains of the kernel that jump to it. */
+interface ChainPlace {
+  readonly table: string;
+  /** The chains of the kernel that jump to it. */
+  readonly from: readonly string[];
+  /** True if it comes before the rules of others. */
+  readonly isFirst?: boolean;
+}
+
+/**
+ * Our chains in the order in which their jumps are placed, and their tables in the order in which they are updated. A
+ * zone must not begin before the DNAT of its connections: the first packet in it decides for all later ones.
+ */
 export const chains = {
-  ZONE: { table: 'raw', from: ['PREROUTING', 'OUTPUT'] },
-  INPUT: { table: 'filter', from: ['INPUT'] },
+  INPUT: { table: 'filter', from: ['INPUT'], isFirst: true },
   FORWARD: { table: 'filter', from: ['FORWARD'] },
+  REJECT: { table: 'filter', from: ['FORWARD', 'OUTPUT'], isFirst: true },
   DNAT: { table: 'nat', from: ['PREROUTING', 'OUTPUT'] },
   SNAT: { table: 'nat', from: ['POSTROUTING'] },
-} as const;
+  ZONE: { table: 'raw', from: ['PREROUTING', 'OUTPUT'] },
+} as const satisfies Record<string, ChainPlace>;
 
-export type Chain = keyof typeof chains;
+/** A chain for one port of a Service, to which rules in DNAT jump. */
+export type PortChain = `P${string}`;
+
+export type Chain = keyof typeof chains | PortChain;
+
+export const isPortChain = (chain: string): chain is PortChain => /^P[0-9a-f]+$/.test(chain);
+
+export const placeOf = (chain: Chain): ChainPlace => (isPortChain(chain) ? { table: 'nat', from: [] } : chains[chain]);
 
 /** One rule of ours: where it goes, and what follows the chain in the syntax of iptables-save. */
 export interface Rule {

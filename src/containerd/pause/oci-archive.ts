@@ -24,20 +24,38 @@ export interface ImageConfig {
 export interface ImageToArchive {
   /** Full name with tag, such as `localhost/busybox:1`. */
   readonly name: string;
-  readonly architecture: 'amd64' | 'arm64';
+  readonly architecture: 'amd64' | 'arm64' | 'arm' | 'riscv64';
+  /** Version of the architecture, such as v7. */
+  readonly variant?: string;
   readonly layers: readonly (readonly ImageFile[])[];
   readonly config?: ImageConfig;
 }
 
 /**
- * Creates an OCI image archive that containerd, CRI-O and podman can import. The same image always gives the same
- * bytes.
+ * Creates an OCI archive of one or more images that containerd, CRI-O and podman can import. The same images always
+ * give the same bytes.
  */
-export async function ociArchive({ name, architecture, layers, config = {} }: ImageToArchive): Promise<Uint8Array> {
+export async function ociArchive(...images: readonly ImageToArchive[]): Promise<Uint8Array> {
+  const archived = await Promise.all(images.map(archiveImage));
+  const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests: archived.map(({ entry }) => entry) };
+  // Images may share layers.
+  const blobs = new Map(
+    archived.flatMap((image) => image.blobs).map((each) => [each.descriptor.digest, each.content] as const),
+  );
+  return tar([
+    { path: 'oci-layout', type: 'file', content: JSON.stringify({ imageLayoutVersion: '1.0.0' }) },
+    { path: 'index.json', type: 'file', content: JSON.stringify(index) },
+    ...[...blobs].map(([digest, content]): ImageFile => ({ path: blobPath(digest), type: 'file', content })),
+  ]);
+}
+
+/** The blobs of an image, and its entry in the index. */
+async function archiveImage(image: ImageToArchive): Promise<{ entry: object; blobs: Blob[] }> {
+  const { name, architecture, variant, layers, config = {} } = image;
   const layerBlobs = await Promise.all(layers.map(async (files) => blob(mediaTypes.layer, await tarOfLayer(files))));
+  const platform = { architecture, ...(variant !== undefined && { variant }), os: 'linux' };
   const configBlob = jsonBlob(mediaTypes.config, {
-    architecture,
-    os: 'linux',
+    ...platform,
     created: new Date(0).toISOString(),
     config,
     // Layers are not compressed, so a layer's digest is also its diff ID.
@@ -49,21 +67,10 @@ export async function ociArchive({ name, architecture, layers, config = {} }: Im
     config: configBlob.descriptor,
     layers: layerBlobs.map((layer) => layer.descriptor),
   });
-  const index = {
-    schemaVersion: 2,
-    mediaType: mediaTypes.index,
-    manifests: [
-      { ...manifestBlob.descriptor, platform: { architecture, os: 'linux' }, annotations: annotations(name) },
-    ],
+  return {
+    entry: { ...manifestBlob.descriptor, platform, annotations: annotations(name) },
+    blobs: [...layerBlobs, configBlob, manifestBlob],
   };
-  const blobs = new Map(
-    [...layerBlobs, configBlob, manifestBlob].map((each) => [each.descriptor.digest, each.content]),
-  );
-  return tar([
-    { path: 'oci-layout', type: 'file', content: JSON.stringify({ imageLayoutVersion: '1.0.0' }) },
-    { path: 'index.json', type: 'file', content: JSON.stringify(index) },
-    ...[...blobs].map(([digest, content]): ImageFile => ({ path: blobPath(digest), type: 'file', content })),
-  ]);
 }
 
 const mediaTypes = {

@@ -7,6 +7,9 @@ export const pausePrograms = {
     'f0VMRgIBAQAAAAAAAAAAAAIAPgABAAAAoABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAA8AAAAAAAAADwAAAAAAAAAAAQAAAAAAAAAQAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQAAAAAAAALgNAAAAvxEAAABIjTXH////MdJBuggAAAAPBbgOAAAAMf9IjTXP////DwW4gAAAAEiNPcH///8x9jHSQboIAAAADwWFwHjkuOcAAAAx/w8F',
   arm64:
     'f0VMRgIBAQAAAAAAAAAAAAIAtwABAAAAoABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAA+AAAAAAAAAD4AAAAAAAAAAAAAQAAAAAAAQAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQAAAAAAAAMgQgNIgAoDSgf7/EAIAgNIDAYDSAQAA1OgQgNIAAIDSwf7/EAIAgNIDAYDSAQAA1CgRgNIg/v8QAQCA0gIAgNIDAYDSAQAA1ED//zfIC4DSAACA0gEAANQ=',
+  arm: 'f0VMRgEBAQAAAAAAAAAAAAIAKAABAAAAcABAADQAAAAAAAAAAAAABTQAIAABAAAAAAAAAAEAAAAAAAAAAABAAAAAQADMAAAAzAAAAAUAAAAAAAEAAQAAAAIAAAAAAAAAAAAAAAAAAAACQAAAAAAAAK5woOMRAKDjLBBP4gAgoOMIMKDjAAAA769woOMAAKDjMBBP4gAgoOMIMKDjAAAA77FwoONEAE/iABCg4wAgoOMIMKDjAAAA7wAAUOP3//+6+HCg4wAAoOMAAADv',
+  riscv64:
+    'f0VMRgIBAQAAAAAAAAAAAAIA8wABAAAAmABAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAEAAOAABAAAAAAAAAAEAAAAFAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAA/AAAAAAAAAD8AAAAAAAAAAAQAAAAAAAAAQAAAAAAAAACAAAAAAAAAAAAAAAAAAAAAkAAAAAAAACTCGAIEwUQAZcFAACThYX9EwYAAJMGgABzAAAAkwhwCBMFAACXBQAAk4VF/RMGAACTBoAAcwAAAJMIkAgXBQAAEwXF+5MFAAATBgAAkwaAAHMAAADjQgX+kwjgBRMFAABzAAAA',
 } as const;
 
 /**
@@ -25,6 +28,8 @@ export function pauseImageArchive(arch: string, name = pauseImageName): Promise<
   return ociArchive({
     name,
     architecture,
+    // The oldest that containerd knows, because the program runs on all of them. The default is v7.
+    ...(architecture === 'arm' && { variant: 'v5' }),
     layers: [[{ path: 'pause', type: 'file', content: program, mode: 0o755 }]],
     config: { Entrypoint: ['/pause'], User: '65535:65535', WorkingDir: '/' },
   });
@@ -33,7 +38,7 @@ export function pauseImageArchive(arch: string, name = pauseImageName): Promise<
 /** Returns the OCI name of an architecture that has a pause program. Throws a UserError for others. */
 export function computeImageArchitecture(arch: string): keyof typeof pausePrograms {
   if (arch === 'x64') return 'amd64';
-  if (arch === 'arm64') return 'arm64';
+  if (arch === 'arm64' || arch === 'arm' || arch === 'riscv64') return arch;
   throw new UserError(`kubelet-ts has no pause program for the processor architecture ${arch}`, {
     hint: 'Run a container runtime of your own and pass its socket with --container-runtime-endpoint.',
   });

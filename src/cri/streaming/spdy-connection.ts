@@ -24,6 +24,8 @@ export interface SpdyStreams {
   /** Values of X-Stream-Protocol-Version, preferred first. The server chooses. */
   protocols: readonly string[];
   streams: readonly { channel: number; headers: Readonly<Record<string, string>> }[];
+  /** True to verify the certificate of an https server. By default, any is accepted: see `upgrade`. */
+  isVerified?: boolean;
 }
 
 /**
@@ -33,10 +35,10 @@ export interface SpdyStreams {
  */
 export async function openSpdy(
   url: URL,
-  { protocols, streams }: SpdyStreams,
+  { protocols, streams, isVerified = false }: SpdyStreams,
   signal?: AbortSignal,
 ): Promise<StreamConnection> {
-  const { socket, protocol } = await upgrade(url, protocols, signal);
+  const { socket, protocol } = await upgrade(url, { protocols, isVerified }, signal);
   const headerBlocks = new HeaderBlockWriter();
   // A client's streams have odd numbers.
   const streamIDs = new Map(streams.map(({ channel }, index) => [channel, 2 * index + 1]));
@@ -71,7 +73,7 @@ export async function openSpdy(
 
 function upgrade(
   url: URL,
-  protocols: readonly string[],
+  { protocols, isVerified }: Required<Pick<SpdyStreams, 'protocols' | 'isVerified'>>,
   signal?: AbortSignal,
 ): Promise<{ socket: Duplex; protocol: string }> {
   return new Promise((resolve, reject) => {
@@ -81,7 +83,7 @@ function upgrade(
       timeout: handshakeTimeoutMs,
       agent: false,
       // The URL came over the runtime's own socket, and the runtime signs its certificate itself.
-      ...(url.protocol === 'https:' ? { rejectUnauthorized: false } : {}),
+      ...(url.protocol === 'https:' ? { rejectUnauthorized: isVerified } : {}),
     });
     const abort = (): void => {
       request.destroy(signal?.reason as Error);

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { withFileLock } from '../../files/file-lock.ts';
 import { Semaphore } from '../../flow/semaphore.ts';
+import { listFolder } from '../../files/list-folder.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../files/make-folder.ts';
@@ -24,6 +25,14 @@ interface KeptText {
   text: string;
   /** Milliseconds since the epoch. */
   modifiedAt: number;
+}
+
+/**
+ * Reads the applied manifests for programs that run next to the agent, ordered by name. Resolves with [] if there is no
+ * folder. Rejects with the file system's error.
+ */
+export function readApplied(rootDir: string): Promise<KeptText[]> {
+  return readTexts(appliedFolder(rootDir));
 }
 
 /** More than a journal of the largest request. */
@@ -88,14 +97,7 @@ export class AppliedFolder {
 
   /** Reads all files, ordered by name. Rejects with the file system's error. */
   async readAll(): Promise<KeptText[]> {
-    const kept: KeptText[] = [];
-    for (const name of (await readdir(this.path)).toSorted()) {
-      if (!isFileName(name)) continue;
-      const path = join(this.path, name);
-      const text = await readText(path);
-      if (text !== undefined) kept.push({ path, text, modifiedAt: Math.round((await stat(path)).mtimeMs) });
-    }
-    return kept;
+    return readTexts(this.path);
   }
 
   /** Applies a change. Call it within `withLock`. Rejects with the file system's error. */
@@ -106,10 +108,10 @@ export class AppliedFolder {
       await replaceFile(this.journal, Buffer.from(JSON.stringify([...files])));
       await syncFolder(dirname(this.journal));
     }
-    await this.carryOut(files);
+    await this.applyChange(files);
   }
 
-  private async carryOut(files: FolderChange): Promise<void> {
+  private async applyChange(files: FolderChange): Promise<void> {
     for (const [name, text] of files) {
       if (text === null) await rm(join(this.path, name), { force: true });
       else await this.replace(name, text);
@@ -131,7 +133,7 @@ export class AppliedFolder {
     if (text === undefined) return;
     const files = parsedJournal(text);
     if (files !== undefined) {
-      await this.carryOut(files);
+      await this.applyChange(files);
       return;
     }
     this.deps.logger.warn({ path: this.journal }, 'A change of applied manifests cannot be read and is ignored');
@@ -143,6 +145,17 @@ export class AppliedFolder {
     for (const name of await readdir(this.path))
       if (name.startsWith(hidden)) await rm(join(this.path, name), { force: true });
   }
+}
+
+async function readTexts(folder: string): Promise<KeptText[]> {
+  const kept: KeptText[] = [];
+  for (const name of (await listFolder(folder)).toSorted()) {
+    if (!isFileName(name)) continue;
+    const path = join(folder, name);
+    const text = await readText(path);
+    if (text !== undefined) kept.push({ path, text, modifiedAt: Math.round((await stat(path)).mtimeMs) });
+  }
+  return kept;
 }
 
 /** Resolves with undefined if the file does not exist. */

@@ -70,11 +70,12 @@ export class AppliedManifests {
     return this.folder.withLock(async () => {
       const results: AppliedResult[] = [];
       const change = new Map<string, string>();
-      for (const { text, ...object } of sortedForPods(objects)) {
+      for (const object of sortedForPods(objects)) {
+        const { kind, namespace: own, name, text } = object;
         const before = await this.folder.read(appliedFileName(object));
-        if (before !== undefined) this.refuseImmutable(before, { text, ...object });
+        if (before !== undefined) this.refuseImmutable(before, object);
         const result = before === undefined ? 'created' : before === text ? 'unchanged' : 'configured';
-        results.push({ ...object, result });
+        results.push({ kind, namespace: own, name, result });
         if (result !== 'unchanged') change.set(appliedFileName(object), text);
       }
       if (dryRun !== true) await this.folder.change(change);

@@ -47,11 +47,20 @@ export function resourceName(kind: SupportedKind): string {
   return `${kind.toLowerCase()}${version === undefined ? '' : `.${group}`}`;
 }
 
+/** Returns the resource in errors of kubectl: `pods`, `deployments.apps`. */
+export function pluralName(kind: SupportedKind): string {
+  const [group = '', version] = supportedKinds[kind].split('/');
+  const singular = kind.toLowerCase();
+  const plural = singular.endsWith('ss') ? `${singular}es` : singular.endsWith('s') ? singular : `${singular}s`;
+  return `${plural}${version === undefined ? '' : `.${group}`}`;
+}
+
 const shortNames: Readonly<Record<string, SupportedKind>> = {
   po: 'Pod',
   cm: 'ConfigMap',
   cj: 'CronJob',
   ds: 'DaemonSet',
+  ep: 'Endpoints',
   deploy: 'Deployment',
   rs: 'ReplicaSet',
   rc: 'ReplicationController',

@@ -28,6 +28,7 @@ import type { Emit, EventBus } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
 import type { StatusURLSnapshot } from '../view/snapshot.ts';
 import type { CheckHealth } from '../prober/run-probe.ts';
+import type { ServiceNetwork } from '../services/services.ts';
 import type { StatsHost } from '../stats/stats-host.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
 import type { StatsProvider } from '../stats/stats-provider.ts';
@@ -52,7 +53,9 @@ export interface KubeletDeps {
    * Maintains the network of pods until the signal is aborted. Calls back when its rules had been removed and were
    * restored. Undefined if it is not ours.
    */
-  keepNetwork?: ((onRestored: () => void, signal: AbortSignal) => Promise<void>) | undefined;
+  keepNetwork?: ((onChecked: (wasCut: boolean) => void, signal: AbortSignal) => Promise<void>) | undefined;
+  /** Forwards connections to Services. Undefined if nothing can. */
+  serviceNetwork?: ServiceNetwork | undefined;
   cgroups: CgroupManager;
   /** Creates the CPU manager and the memory manager. Undefined if nothing is allocated to pods. */
   podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;

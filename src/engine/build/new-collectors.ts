@@ -11,7 +11,10 @@ import type { RuntimeWatch } from './new-runtime-watch.ts';
 
 export type Collectors = ReturnType<typeof newCollectors>;
 
-type Earlier = PodState & RuntimeWatch & Workers & Pick<PodSyncing, 'statuses'> & { podRemover: PodRemover };
+type Earlier = PodState &
+  RuntimeWatch &
+  Workers &
+  Pick<PodSyncing, 'pullRecords' | 'statuses'> & { podRemover: PodRemover };
 
 /** Creates the components that free disk space: they remove unused images, dead containers and old logs. */
 export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { areSourcesSeen: () => boolean }) {
@@ -43,6 +46,7 @@ export function newCollectors(base: KubeletBase, earlier: Earlier, engine: { are
     meter,
     pods: () => [...podManager.pods(), ...workers.pods(), ...earlier.inPlaceUpdates.pods()],
     keptImages: base.keptImages,
+    pullRecords: earlier.pullRecords,
     readFilesystem: base.readFilesystem,
     clock,
     emit,

@@ -24,6 +24,8 @@ import { OutgoingText } from '../redaction/outgoing-text.ts';
 import { dropPull } from '../pod-start/pod-entry.ts';
 import { SyncHandlers } from '../sync-loop/sync-handlers.ts';
 import { UndeclaredPods } from '../sync-loop/undeclared-pods.ts';
+import { WorkloadOperations } from '../workloads/workload-operations.ts';
+import { Workloads } from '../workloads/workloads.ts';
 import { EventBus } from '../view/event-bus.ts';
 import { reasons } from '../view/reasons.ts';
 import { WallClockStore } from '../host/wall-clock-store.ts';
@@ -41,6 +43,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     wallClock,
     clock,
     logger: deps.logger.child({ component: 'clock' }),
+    onSet: () => {
+      // Their statuses show times.
+      for (const { metadata } of podManager.pods()) inputs.push({ type: 'sync', podUID: metadata.uid });
+    },
   });
 
   const state: PodState = newPodState(base, {
@@ -51,6 +57,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const keepsVolumes = (pod: Pod): boolean => handlers.keepsVolumes(pod);
   const sources: Sources = newSources(base, {
     revisionToRun: (declared, from) => revisions.revisionToRun(declared, from),
+    decideWorkloads: (...declared) => workloads.decide(...declared),
     knownRevisions: (pod, previous) => knownRevisions({ ...state, workers, keepsVolumes }, pod, previous),
   });
   const { config } = sources;
@@ -83,6 +90,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       },
       isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
       keepsVolumes,
+      areSourcesSeen: () => handlers.hasSeenAllSources,
       garbage: () => working.garbage,
       workers: () => working.workers,
     },
@@ -124,17 +132,56 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
 
   const isAsDeclared = (pod: Pod): boolean => runsAsDeclared({ ...parts, handlers }, pod);
   const declaredPod = (pod: PodName): Pod | undefined => podManager.getByFullName(podFullName(pod));
+  const isWellAsDeclared = (pod: Pod): boolean =>
+    isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod);
   const redeclare = (): void => {
     config.redeclare();
   };
   const revisions: PodRevisions = new PodRevisions({
     records,
     declaredPod,
-    isWellAsDeclared: (pod) => isReadyOrDone(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
+    isWellAsDeclared,
+    isRecreated: (pod) => workloads.isRecreated(pod),
     redeclare,
     wallClock,
     clock,
     emit,
+  });
+  const workloads = new Workloads({
+    records: state.workloadRecords,
+    accepted: (pod) => revisions.accepted(pod),
+    declaredPod,
+    knownPods: () => [...podManager.pods(), ...workers.pods(), ...state.appliedRevisions.pods()],
+    statusOf: ({ metadata: { uid } }) => {
+      const status = statusManager.get(uid);
+      const startsLater = status?.reason === reasons.stopped || lifecycle.starter.isHeldBack(uid);
+      return status && startsLater ? {} : status;
+    },
+    isWellAsDeclared,
+    rejectionOf: (uid) => lifecycle.starter.rejectionOf(uid),
+    dropRevisions: (pod) => {
+      revisions.removed(pod);
+    },
+    requestDecision: () => {
+      inputs.push({ type: 'workloads' });
+    },
+    since: (stamp) => wallClock.since(stamp),
+    emit,
+    clock,
+  });
+  const workloadOperations = new WorkloadOperations({
+    records: state.workloadRecords,
+    declared: (workload) => workloads.find(workload),
+    firstPod: (workload) => workloads.firstPod(workload),
+    accepted: (pod) => revisions.accepted(pod),
+    podRecord: (pod) => records.of(pod),
+    decideWorkloads: () => {
+      config.decideWorkloads();
+    },
+    clock,
+  });
+  events.subscribe((event) => {
+    workloads.observe(event);
   });
   const operations: PodOperations = new PodOperations({
     records,
@@ -172,6 +219,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     ...state,
     runtimePods: () => pleg.pods(),
     isNameDeclared,
+    isOfWorkload: (pod) => workloads.ownsPod(pod),
+    declaresAny: () => config.declaresAny(),
     isConfirmed: () => deps.prunes || config.declaresNothing(),
     emit,
     logger: deps.logger.child({ component: 'gc' }),
@@ -196,6 +245,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     ...lifecycle,
     revisions,
     operations,
+    workloads,
+    workloadOperations,
     undeclaredPods,
   };
   const handlers: SyncHandlers = new SyncHandlers({
@@ -206,6 +257,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     runtimePod: (uid) => pleg.runtimePod(uid),
     relistPod: (uid) => podRefresher.relist(uid),
     isNameDeclared,
+    declaresElsewhere: (pod, sourceId) => config.declaresElsewhere(pod, sourceId),
+    decideWorkloads: () => {
+      config.decideWorkloads();
+    },
     leaveOrphans: deps.leaveOrphans,
   });
   return { ...parts, handlers };

@@ -28,6 +28,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
     ownPodUIDs: () => podDirs.podUIDs(),
     exclusiveCPUs: (pod) => withExclusiveCPUs(pod),
     emit,
+    meter,
     logger: logger.child({ component: 'container-manager' }),
   });
   events.subscribe((event) => {

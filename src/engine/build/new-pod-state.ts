@@ -5,13 +5,15 @@ import { AppliedRevisions } from '../in-place/applied-revisions.ts';
 import { EvictionRecords } from '../eviction/eviction-records.ts';
 import { UndeclaredRecords } from '../gc/undeclared-records.ts';
 import { historyFolder } from '../history/history-file.ts';
-import { PodHistories, variableTexts } from '../history/pod-histories.ts';
+import { variableTexts } from '../history/hide-variables.ts';
+import { PodHistories } from '../history/pod-histories.ts';
 import { PodDirs } from '../host/pod-dirs.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { PodRecords } from '../operations/pod-records.ts';
 import { PodManager } from '../pod-start/pod-manager.ts';
 import { StatusManager } from '../status/status-manager.ts';
 import { StatusRecords } from '../status/status-records.ts';
+import { WorkloadRecords } from '../workloads/workload-records.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
 
 export type PodState = ReturnType<typeof newPodState>;
@@ -24,7 +26,8 @@ interface Engine {
 /**
  * Creates the components that know pods and decide nothing: the declared pods, their statuses, their records on disk.
  */
-export function newPodState({ clock, emit, events, inputs, logger, node, outgoing }: KubeletBase, engine: Engine) {
+export function newPodState(base: KubeletBase, engine: Engine) {
+  const { clock, emit, events, inputs, logger, meter, node, outgoing } = base;
   const podManager = new PodManager();
   const podDirs = new PodDirs(node);
   const podDir = (uid: string): string => podDirs.podDir(uid);
@@ -39,11 +42,16 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
   const appliedRevisions = new AppliedRevisions({
     podDir,
     policy: node.inPlace,
+    meter,
     logger: logger.child({ component: 'in-place' }),
   });
   const evictionRecords = new EvictionRecords({ podDir, logger: logger.child({ component: 'eviction' }) });
   const undeclaredRecords = new UndeclaredRecords({ podDir, logger: logger.child({ component: 'gc' }) });
   const records = new PodRecords({ rootDir: node.rootDir, clock, logger: logger.child({ component: 'operations' }) });
+  const workloadRecords = new WorkloadRecords({
+    rootDir: node.rootDir,
+    logger: logger.child({ component: 'workloads' }),
+  });
   const ephemeral = new EphemeralContainers({
     ...engine,
     podDir,
@@ -65,6 +73,6 @@ export function newPodState({ clock, emit, events, inputs, logger, node, outgoin
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  const onDisk = { statusRecords, appliedRevisions, evictionRecords, undeclaredRecords, records, ephemeral, histories };
-  return { podManager, podDirs, statusManager, ...onDisk };
+  const onPodDisk = { statusRecords, appliedRevisions, evictionRecords, undeclaredRecords, ephemeral };
+  return { podManager, podDirs, statusManager, ...onPodDisk, records, workloadRecords, histories };
 }

@@ -4,6 +4,7 @@ import { contentStore, contentStoreProgress } from '../images/content-store.ts';
 import { ImageManager } from '../images/image-manager.ts';
 import { layerIngests } from '../images/layer-ingests.ts';
 import { PullCredentials } from '../images/pull-credentials.ts';
+import { PullRecords } from '../images/pull-records.ts';
 import { PullWatch } from '../images/pull-watch.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { crashLoopBackOffLimits } from '../kuberuntime/actions/crash-loop-back-off.ts';
@@ -20,9 +21,10 @@ import { PodStatuses } from '../status/pod-statuses.ts';
 import { KubeletPodSyncer } from '../sync-loop/pod-syncer.ts';
 import { ProberManager } from '../prober/prober-manager.ts';
 import { ipFamilyOf } from '../status/generate-pod-status.ts';
-import { ServiceNames } from '../service-names/service-names.ts';
+import { Services } from '../services/services.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { UserNamespaces } from '../userns/user-namespaces.ts';
+import type { SandboxDelay } from '../view/snapshot.ts';
 
 export type PodSyncing = ReturnType<typeof newPodSyncer>;
 
@@ -32,6 +34,7 @@ interface Engine extends Pick<
   ConstructorParameters<typeof KubeletPodSyncer>[0],
   'restarting' | 'onPodChanged' | 'isPodGone' | 'keepsVolumes'
 > {
+  areSourcesSeen: () => boolean;
   garbage: () => PodGarbage;
   workers: () => PodWorkers;
 }
@@ -58,6 +61,17 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
   });
   const store = contentStore(runtime);
   const pullWatch = new PullWatch({ readIngests: layerIngests(store), clock, emit });
+  const { verification } = node.images;
+  const pullRecords =
+    verification &&
+    new PullRecords({
+      rootDir: node.rootDir,
+      verification,
+      loadedImages: base.keptImages,
+      clock,
+      meter,
+      logger: logger.child({ component: 'images' }),
+    });
   const imageManager = new ImageManager({
     imageService: base.imageService,
     backOff: new BackOff(clock),
@@ -66,29 +80,35 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     pullProgress: contentStoreProgress(store),
     pullWatch,
     credentials: new PullCredentials({ configObjects, nodeCredentials: base.nodeCredentials, secrets }),
+    pullRecords,
     meter,
   });
   const reasonCache = new ReasonCache();
   const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
-  const serviceNames = new ServiceNames({
-    services: () => configObjects.services(),
+  const services = new Services({
+    declared: configObjects,
+    network: base.serviceNetwork,
+    areSourcesSeen: engine.areSourcesSeen,
     pods: () => workers().pods(),
     isTerminating: (uid) => workers().isPodTerminationRequested(uid),
-    runningPods: () =>
-      earlier.pleg
-        .pods()
-        .filter(isRunning)
-        .map(({ uid }) => uid),
+    runningPods: () => {
+      const running = earlier.pleg.pods().filter(isRunning);
+      return running.map(({ uid }) => ({ uid, isDeclared: podManager.get(uid) !== undefined }));
+    },
     statusOf: (uid) => statusManager.get(uid),
     podDir: (uid) => podDirs.podDir(uid),
     nodeIPs: node.nodeIPs,
     clusterDomain: node.clusterDomain,
+    rootDir: node.rootDir,
+    emit,
+    clock,
     faults: base.faults,
-    logger: logger.child({ component: 'service-names' }),
+    logger: logger.child({ component: 'services' }),
   });
   events.subscribe(({ type }) => {
-    if (type === 'PodStatusChanged' || type === 'WorkerStateChanged') serviceNames.update();
+    if (type === 'PodStatusChanged' || type === 'WorkerStateChanged') services.update();
   });
+  const sandboxDelays = new Map<string, SandboxDelay>();
   const kuberuntime = new KuberuntimeManager({
     runtime,
     meter,
@@ -106,12 +126,14 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     node,
     supportsRecursiveReadOnly,
     ignoresCDIDevices: () => runtimeState.ignoresCDIDevices,
+    ignoresImageSubPaths: () => runtimeState.ignoresImageSubPaths,
     restartCounts: earlier.histories,
     postStartHooks: statusRecords,
     podResources: earlier.podResources,
     exclusiveCPUs: earlier.exclusiveCPUs,
     devices,
-    serviceNames,
+    services,
+    sandboxDelays,
     clock,
     wallClock,
     backOff,
@@ -154,13 +176,25 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { garbage, wor
     clock,
     emit,
     networkError: () => runtimeState.networkError,
+    drained: () => services.drained(),
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     removePod: async (uid) => {
       await Promise.all([statusRecords.release(uid), appliedRevisions.release(uid)]);
       await garbage().removePod(uid);
     },
   });
-  return { prober, pullWatch, imageManager, reasonCache, backOff, serviceNames, statuses, syncer };
+  return {
+    prober,
+    pullWatch,
+    pullRecords,
+    imageManager,
+    reasonCache,
+    backOff,
+    sandboxDelays,
+    services,
+    statuses,
+    syncer,
+  };
 }
 
 const isRunning = ({ sandboxes }: RuntimePod): boolean => sandboxes.some(({ state }) => state === 'ready');

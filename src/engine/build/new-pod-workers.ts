@@ -66,6 +66,8 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
       ephemeral.drop(uid);
       evictionRecords.drop(uid);
       histories.podRemoved(uid, pod);
+      // The workload of a pod of an earlier agent may wait until nothing is left of it.
+      inputs.push({ type: 'workloads' });
       volumeManager.wakeWaitingPods();
     },
   });
@@ -109,6 +111,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     runtimePod: (uid) => pleg.runtimePod(uid),
     reservedPods,
     prepuller,
+    meter,
     emit,
     onWaitChanged: syncSoon,
   });

@@ -8,12 +8,14 @@ import { WorkQueue } from '../pod-workers/work-queue.ts';
 
 export type Sources = ReturnType<typeof newSources>;
 
-interface Engine extends Required<Pick<ConstructorParameters<typeof ConfigReader>[0], 'revisionToRun'>> {
+interface Engine extends Required<
+  Pick<ConstructorParameters<typeof ConfigReader>[0], 'revisionToRun' | 'decideWorkloads'>
+> {
   knownRevisions: (pod: Pod, previous: Pod | undefined) => KnownPod[];
 }
 
 /** Creates the components that put manifests and times into the queue of the sync loop. */
-export function newSources(base: KubeletBase, { revisionToRun, knownRevisions }: Engine) {
+export function newSources(base: KubeletBase, { revisionToRun, decideWorkloads, knownRevisions }: Engine) {
   const { clock, emit, events, faults, inputs, node, secrets, wallClock } = base;
   const configObjects = new ConfigObjects();
   configObjects.replace('<configuration>', node.runtimeClasses);
@@ -26,6 +28,7 @@ export function newSources(base: KubeletBase, { revisionToRun, knownRevisions }:
     clock,
     emit,
     revisionToRun,
+    decideWorkloads,
     identify: (pod, previous) => identifyPod(pod, knownRevisions(pod, previous), node.inPlace),
     onUpdate: (update) => {
       inputs.push({ type: 'config', update });

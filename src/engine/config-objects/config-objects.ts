@@ -7,6 +7,7 @@ import {
   type ConfigObjectLookup,
   isConfigData,
   isNodeClass,
+  isServiceAddresses,
 } from '../../api/values/config-object.ts';
 import {
   type NodeClassLookup,
@@ -14,7 +15,7 @@ import {
   type PriorityClass,
   type RuntimeClass,
 } from '../../api/values/node-class.ts';
-import type { Service } from '../../api/values/service.ts';
+import type { Service, ServiceAddresses } from '../../api/values/service.ts';
 import type {
   CSIDriver,
   PersistentVolume,
@@ -70,6 +71,11 @@ export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, Stora
 
   services(): Service[] {
     return this.all().flatMap((object) => (object.kind === 'Service' ? [object] : []));
+  }
+
+  /** The addresses of Services without a selector. */
+  serviceAddresses(): ServiceAddresses[] {
+    return this.all().filter(isServiceAddresses);
   }
 
   csiDriver(name: string): CSIDriver | undefined {

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ClassPosition, ClassProblem } from '../../api/values/resolve-classes.ts';
+import { withoutWorkloads } from '../../api/values/declared-pods.ts';
 import { claimedKeys, NameOwners, podKeys } from '../../api/values/name-owners.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/disabled-fields.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
-import { podFullName, type PodName, type PodRef } from '../../api/values/pod-names.ts';
+import { podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { ManifestProblem } from '../view/events.ts';
 import type { Faults } from '../../flow/faults.ts';
 import { publicNames, secretsOf } from '../redaction/declared-secrets.ts';
@@ -16,11 +16,16 @@ import type { SecretValues } from '../redaction/secret-values.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Declarer, SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from '../config-objects/config-objects.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import { type DeclaredWorkload, workloadKey } from '../../api/values/workload.ts';
+import type { DeclaredPod } from '../operations/pod-revisions.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
-import { declaredAlready } from './load-manifest.ts';
+import { declaredAlready, podUIDHash } from './load-manifest.ts';
 import { type Identify, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
+import type { DecideWorkloads, WantedPod } from './wanted-pods.ts';
 import { PodClasses } from '../config-objects/pod-classes.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
+import { SourceReport } from './source-report.ts';
 
 interface Deps {
   sources: readonly PodSource[];
@@ -33,7 +38,9 @@ interface Deps {
   clock: Clock;
   emit: Emit;
   /** Returns the revision of a declared pod to run. `from` is where the pod is declared. */
-  revisionToRun?: (declared: { pod: Pod; isDerivedUID: boolean }, from: string) => { pod: Pod; isDerivedUID: boolean };
+  revisionToRun?: (declared: DeclaredPod, from: string) => DeclaredPod;
+  /** Decides which pods the workloads of a source want now. Defaults to those of its list. */
+  decideWorkloads?: DecideWorkloads;
   /** Chooses the UID of a pod if its manifest sets none. */
   identify: Identify;
   /** Receives the changes of pods, in the order in which they must be handled. */
@@ -48,9 +55,14 @@ interface Deps {
 interface Read {
   readonly id: SourceId;
   readonly source: PodSource;
-  readonly snapshot: SourceSnapshot;
+  readonly report: SourceReport;
   /** The pods of its last list; undefined before the first list. */
   declared: readonly Pod[] | undefined;
+  /** The workloads of its last list. */
+  workloads: readonly DeclaredWorkload[];
+  configObjects: readonly ConfigObject[];
+  /** Claims of the pods that its workloads want, which the list does not have. */
+  claims: readonly ConfigObject[];
   /** Keys of its objects, by `claimedKeys`. */
   keys: ReadonlySet<string>;
   /** True if its last list is empty on purpose. */
@@ -89,8 +101,11 @@ export class ConfigReader {
     this.reads = deps.sources.map((source, index) => ({
       id: { id: `${source.source}#${index}`, source: source.source },
       source,
-      snapshot: { source: source.source, where: source.where, ready: false, pods: 0, problems: [] },
+      report: new SourceReport(source, { ...deps, uidOf: (fullName) => this.podConfig.uidOf(fullName) }),
       declared: undefined,
+      workloads: [],
+      configObjects: [],
+      claims: [],
       keys: new Set(),
       declaresNothing: false,
       derivedUIDs: new Set(),
@@ -112,7 +127,7 @@ export class ConfigReader {
       };
       const onProblems = (problems: ManifestProblem[]): void => {
         read.problems = problems;
-        this.remember(read);
+        this.report(read);
       };
       const run = (): Promise<void> => read.source.run({ onUpdate, onProblems }, signal);
       return this.deps.faults.keepRunning(`source ${read.id.id}`, run, signal);
@@ -128,8 +143,13 @@ export class ConfigReader {
     await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
   }
 
-  /** Returns the updates that an empty configuration would cause. `onUpdate` does not receive them. */
+  /**
+   * Drops the lists of all sources until each is read again. Returns the updates that this causes. `onUpdate` does not
+   * receive them.
+   */
   declareNothing(): PodUpdate[] {
+    // Workloads would declare their pods again.
+    for (const read of this.reads) Object.assign(read, { declared: undefined, workloads: [] });
     const now = this.deps.clock.now();
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
@@ -139,31 +159,46 @@ export class ConfigReader {
     for (const read of this.reads) if (read.declared !== undefined) this.merge(read);
   }
 
+  /** Decides about the workloads of every source again. */
+  decideWorkloads(): void {
+    for (const read of this.reads) if (read.workloads.length > 0) this.merge(read);
+  }
+
   /** Returns the sources whose last list has a pod of this name. */
   declarers(pod: PodName): string[] {
     return this.reads.filter(({ declared }) => hasPod(declared, pod)).map(({ source }) => source.where);
   }
 
   /**
-   * Returns the file or URL that declares the pod of this name, with its version if it has one. Undefined if none does.
+   * Returns the file or URL that owns the pod or workload with this key, one of `claimedKeys`, with its version if it
+   * has one. Undefined if none does.
    */
-  declarer({ namespace, name }: PodName): Declarer | undefined {
-    const key = `Pod/${namespace}/${name}`;
+  declarer(key: string): Declarer | undefined {
     const read = this.claims.owner(key);
     if (read === undefined) return undefined;
-    const { where, version } = read.snapshot;
-    return { where: read.source.fileOf?.(key) ?? where, ...(version !== undefined && { version }) };
+    const { version } = read.report.snapshot;
+    return { where: whereIn(read, key), ...(version !== undefined && { version }) };
   }
 
   /** Returns the file or URL that declares an object, found by its `claimedKeys`. Undefined if none does. */
   declarerOf(key: string): string | undefined {
     const read = this.reads.find(({ keys }) => keys.has(key));
-    return read?.source.fileOf?.(key) ?? read?.source.where;
+    return read && whereIn(read, key);
   }
 
   /** True if the last list of any source has a pod with this full name. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
+  }
+
+  /** True if the last list of a source other than this one has this pod, with the same UID. */
+  declaresElsewhere({ metadata }: Pod, sourceId: string): boolean {
+    return this.podConfig.declaresElsewhere(metadata.uid, sourceId);
+  }
+
+  /** True if the last list of any source has a pod or a workload. */
+  declaresAny(): boolean {
+    return this.reads.some(({ declared = [], workloads }) => declared.length > 0 || workloads.length > 0);
   }
 
   /** True if the last list of any source is empty on purpose. */
@@ -180,7 +215,7 @@ export class ConfigReader {
   }
 
   snapshot(): SourceSnapshot[] {
-    return this.reads.map(({ snapshot }) => ({ ...snapshot }));
+    return this.reads.map(({ report }) => ({ ...report.snapshot }));
   }
 
   private take(read: Read, update: SourceUpdate): void {
@@ -188,19 +223,21 @@ export class ConfigReader {
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
-    read.keys = new Set(claimedKeys({ pods: read.declared, configObjects: objects }));
+    read.workloads = (update.workloads ?? []).map((workload) => withTemplate(workload, featureGates));
+    read.configObjects = objects;
+    read.keys = new Set(claimedKeys({ pods: read.declared, workloads: read.workloads, configObjects: objects }));
     read.declaresNothing = update.declaresNothing === true;
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
-    if (version !== undefined) read.snapshot.version = version;
+    if (version !== undefined) read.report.snapshot.version = version;
     read.classPositions = classPositions;
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
-    const { changed, refused } = configObjects.replace(id, objects);
+    const { changed, refused } = configObjects.replace(id, [...objects, ...read.claims]);
     if (changed.length > 0) onConfigObjectsChanged(changed);
     read.immutable = refused.map((key) => immutable(key, read.source.where));
-    this.claims.set(read, read.declared.flatMap(podKeys));
+    this.claims.set(read, this.declaredKeys(read));
     this.podClasses.retain(
       new Set(
         this.reads.flatMap(({ declared = [], run }) => [...declared, ...run].map(({ metadata }) => metadata.uid)),
@@ -223,19 +260,18 @@ export class ConfigReader {
     read.taken = [];
     read.unclassed = [];
     read.run = [];
-    for (const pod of read.declared ?? []) {
+    for (const { pod, isOwned, keepsRevision } of this.wantedPods(read)) {
       const key = this.claims.claimedByAnother(read, podKeys(pod));
       if (key === undefined) {
-        const declared = { pod, isDerivedUID: read.derivedUIDs.has(pod.metadata.uid) };
+        const isDerivedUID = isOwned === true || read.derivedUIDs.has(pod.metadata.uid);
+        const declared = { pod, isDerivedUID, ...(keepsRevision !== undefined && { keepsRevision }) };
         const run = this.deps.revisionToRun?.(declared, read.source.where) ?? declared;
         if (run.isDerivedUID) derivedUIDs.add(run.pod.metadata.uid);
         read.run.push(run.pod);
         pods.push(this.podClasses.resolve(run.pod));
         read.unclassed.push(...this.podClasses.placedProblem(run.pod, read.classPositions, read.source.where));
       } else {
-        const owner = this.claims.owner(key)?.source.where ?? '';
-        const hint = 'This one is used once the other source no longer declares it.';
-        read.taken.push(declaredAlready(read.source.where, key, owner, hint));
+        read.taken.push(this.takenProblem(read, key));
       }
     }
     const identify: Identify = (pod, previous) =>
@@ -245,51 +281,63 @@ export class ConfigReader {
       const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
       podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
     }
-    this.remember(read, pods.length);
+    this.report(read, pods.length);
     for (const update of updates) onUpdate(update);
   }
 
-  /** Updates the snapshot. `pods` is the number of pods in a new list; by default the old list stays. */
-  private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
-    const problems = withoutNotes([...read.problems, ...read.immutable, ...read.unclassed, ...read.taken]);
-    this.recordLastGood(snapshot.problems, problems);
-    const isReady = read.declared !== undefined;
-    const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;
-    // Cheap for unchanged manifests, because their problems are the same objects.
-    const isNews = isNewList || !isDeepStrictEqual(snapshot.problems, problems);
-    Object.assign(snapshot, { problems, pods, ready: isReady, lastReadAt: this.deps.clock.now() });
-    const { source, where } = snapshot;
-    if (isNews) this.deps.emit({ type: 'SourceRead', source, where, pods, problems });
+  private takenProblem(read: Read, key: string): ManifestProblem {
+    const owner = this.declarer(key)?.where ?? '';
+    const hint = 'This one is used once the other source no longer declares it.';
+    return declaredAlready(whereIn(read, key), key, owner, hint);
   }
 
-  /** Emits an event when a last good manifest replaces a broken one, and when the manifest is good again. */
-  private recordLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
-    const [stoodBefore, standsNow] = [lastGoodPods(before), lastGoodPods(now)];
-    for (const [uid, { pod, origin }] of standsNow) {
-      if (stoodBefore.has(uid)) continue;
-      const cause = now.find((problem) => problem.origin === origin && problem.lastGoodPods === undefined);
-      const where = [origin, cause?.line].filter((part) => part !== undefined).join(':');
-      const message = `Its manifest is broken, its last good revision stays in use: ${where}: ${cause?.message ?? ''}`;
-      this.record('Warning', reasons.manifestBroken, message, pod);
+  /** Returns the pods of its list, with those that its workloads want now instead of theirs. Declares their claims. */
+  private wantedPods(read: Read): readonly WantedPod[] {
+    const { decideWorkloads, configObjects, onConfigObjectsChanged } = this.deps;
+    const taken = this.takenWorkloads(read);
+    read.taken.push(...taken.map((workload) => this.takenProblem(read, workloadKey(workload))));
+    const own = this.withoutTaken(read, taken);
+    if (decideWorkloads === undefined) return own.pods.map((pod) => ({ pod }));
+    const { pods, claims } = decideWorkloads(read.id.id, own.pods, own.workloads, (pod) =>
+      this.otherSourceOf(read, pod),
+    );
+    if (read.workloads.length > 0)
+      this.claims.set(read, [...this.declaredKeys(read), ...pods.flatMap(({ pod }) => podKeys(pod))]);
+    if (!isDeepStrictEqual(claims, read.claims)) {
+      read.claims = claims;
+      const { changed } = configObjects.replace(read.id.id, [...read.configObjects, ...claims]);
+      if (changed.length > 0) onConfigObjectsChanged(changed);
     }
-    for (const [uid, { pod, origin }] of stoodBefore) {
-      if (standsNow.has(uid) || !this.podConfig.declares(podFullName(pod))) continue;
-      this.record('Normal', reasons.manifestGood, `Its manifest is good again: ${origin}`, pod);
-    }
+    return pods;
   }
 
-  /** Emits an event for the declared pod of this name. Its UID may be from an earlier revision. */
-  private record(eventType: 'Normal' | 'Warning', reason: string, message: string, pod: PodRef): void {
-    const uid = this.podConfig.uidOf(podFullName(pod)) ?? pod.uid;
-    this.deps.emit({ type: 'Recorded', eventType, reason, message, pod: { ...pod, uid } });
+  /** Returns the file or URL of another source that declares a pod of this name. Returns undefined if none does. */
+  private otherSourceOf(read: Read, { metadata }: Pod): string | undefined {
+    const key = `Pod/${podKey(metadata)}`;
+    const owner = this.claims.owner(key);
+    return owner === undefined || owner === read ? undefined : whereIn(owner, key);
   }
-}
 
-/** Returns by UID the pods that run from a last good manifest, with the origin of that manifest. */
-function lastGoodPods(problems: readonly ManifestProblem[]): Map<string, { pod: PodRef; origin: string }> {
-  return new Map(
-    problems.flatMap(({ origin, lastGoodPods: pods = [] }) => pods.map((pod) => [pod.uid, { pod, origin }] as const)),
-  );
+  /** Returns the keys that a source claims: not those of pods of workloads that another source declared first. */
+  private declaredKeys(read: Read): string[] {
+    const taken = this.takenWorkloads(read);
+    return [...claimedKeys({ ...this.withoutTaken(read, taken), configObjects: [] }), ...taken.map(workloadKey)];
+  }
+
+  /** Returns the workloads of its list that another source declared first. */
+  private takenWorkloads(read: Read): DeclaredWorkload[] {
+    return read.workloads.filter((workload) => ![read, undefined].includes(this.claims.owner(workloadKey(workload))));
+  }
+
+  private withoutTaken({ declared = [], workloads }: Read, taken: readonly DeclaredWorkload[]) {
+    return withoutWorkloads({ pods: declared, workloads }, taken, podUIDHash);
+  }
+
+  /** `pods` is the number of pods in a new list; by default the old list stays. */
+  private report(read: Read, pods?: number): void {
+    const problems = [...read.problems, ...read.immutable, ...read.unclassed, ...read.taken];
+    read.report.update(read.declared !== undefined, problems, pods);
+  }
 }
 
 function immutable(key: string, origin: string): ManifestProblem {
@@ -299,6 +347,16 @@ function immutable(key: string, origin: string): ManifestProblem {
     hint: 'Declare the new content under another name and let the pods use that, or remove the object first.',
     severity: 'error',
   };
+}
+
+function withTemplate(workload: DeclaredWorkload, featureGates: FeatureGates): DeclaredWorkload {
+  const template = withoutDisabledFields(workload.template, featureGates);
+  return template === workload.template ? workload : { ...workload, template };
+}
+
+/** Returns the file or URL of a source that declares the object with this key. */
+function whereIn({ source }: Read, key: string): string {
+  return source.fileOf?.(key) ?? source.where;
 }
 
 function hasPod(pods: readonly Pod[] = [], { namespace, name }: PodName): boolean {

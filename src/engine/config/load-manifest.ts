@@ -37,12 +37,15 @@ export function declaredAlready(
     origin,
     ...(place && { line: place.line, column: place.column }),
     severity: 'error',
-    field: kind === 'UID' ? 'metadata.uid' : 'metadata.name',
+    field: place?.field ?? fieldOf(kind),
     message: `${key.replace('/', ' ')} is declared by ${owner} already`,
     hint,
     ...(kind === 'Pod' && { repeatedPod: { namespace, name } }),
   };
 }
+
+const fieldOf = (kind = ''): string =>
+  kind === 'UID' ? 'metadata.uid' : kind === 'NodePort' ? 'spec.ports[].nodePort' : 'metadata.name';
 
 /** Returns a hash for pod UIDs: 32 hex digits, as long as the kubelet's hash. */
 export function podUIDHash(text: string): string {

@@ -41,6 +41,11 @@ export class PodConfig {
     return entries.find(({ merged }) => podFullName(merged.metadata) === fullName)?.merged.metadata.uid;
   }
 
+  /** True if a source other than this one has a pod with this UID. */
+  declaresElsewhere(uid: string, sourceId: string): boolean {
+    return [...this.sources].some(([id, pods]) => id !== sourceId && pods.has(uid));
+  }
+
   /**
    * Merges the complete list of a source. Returns its changes in the order in which the sync loop must handle them.
    * `duplicates` are the pods that repeat a full name of the list. `identify` is called for new and changed pods.

@@ -2,6 +2,7 @@ import type { Manifests } from '../../api/objects/load-manifests.ts';
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { DependsOnPosition } from '../../api/values/depends-on.ts';
 import type { ClassPosition } from '../../api/values/resolve-classes.ts';
+import type { DeclaredWorkload } from '../../api/values/workload.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
@@ -15,6 +16,8 @@ export interface SourceUpdate {
   pods: Pod[];
   /** ConfigMaps, Secrets and classes; absent if there are none. */
   configObjects?: ConfigObject[];
+  /** Workloads, such as Deployments, that own some of the pods. Absent if the list declares only pods. */
+  workloads?: DeclaredWorkload[];
   problems: ManifestProblem[];
   /**
    * The positions where manifests declare dependencies of their pods. Absent if there are none, or if the positions are

@@ -23,6 +23,8 @@ export interface CgroupManager {
    * Memory that the processes of the cgroup use, in bytes, without unused page cache. Resolves with 0 if it is unknown.
    */
   memoryUsageBytes(name: CgroupName): Promise<bigint>;
+  /** True if memory.min, memory.low or memory.high is set. The path has the driver's form. */
+  hasMemoryQoS(path: string): Promise<boolean>;
   /** Paths of the direct child cgroups, in the driver's form. */
   children(name: CgroupName): Promise<string[]>;
   /** True if a process is in this cgroup or below it. The path has the driver's form. */

@@ -13,6 +13,7 @@ export interface CgroupSettings {
   isTmpfsSwapped: boolean;
   containerNode: {
     resources: {
+      cgroupVersion: 1 | 2;
       cpuCFSQuota: boolean;
       cpuCFSQuotaPeriodMicros: number;
       hugePageSizes: readonly bigint[];

@@ -89,6 +89,16 @@ export class CgroupfsManager implements CgroupManager {
     }
   }
 
+  async hasMemoryQoS(path: string): Promise<boolean> {
+    const { controllers, version } = this.deps.mounts;
+    const top = controllers.get('memory');
+    if (version === 1 || top === undefined) return false;
+    const read = (file: string): Promise<string | undefined> =>
+      ifPresent(readFile(join(top, path, file), 'utf8'), 'ENOENT', 'ENODEV');
+    const [min = '0', low = '0', high = 'max'] = await Promise.all(memoryQoSFiles.map(read));
+    return min.trim() !== '0' || low.trim() !== '0' || high.trim() !== 'max';
+  }
+
   async children(name: CgroupName): Promise<string[]> {
     const path = this.path(name);
     const names = await Promise.all(
@@ -213,6 +223,8 @@ export class CgroupfsManager implements CgroupManager {
     await ifPresent(this.deps.files.removeFolder(folder));
   }
 }
+
+const memoryQoSFiles = ['memory.min', 'memory.low', 'memory.high'];
 
 async function refusalOf(act: () => Promise<void>): Promise<Error | undefined> {
   try {

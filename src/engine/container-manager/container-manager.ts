@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
@@ -21,6 +22,7 @@ interface Deps {
   ownPodUIDs: () => Promise<string[]>;
   exclusiveCPUs: ExclusiveCPUs;
   emit: Emit;
+  meter?: Pick<Meter, 'set'> | undefined;
   logger: Logger;
 }
 
@@ -41,6 +43,8 @@ export interface PodCgroupResize {
    */
   prepare(next: Pod): Promise<void>;
   limitsOf(pod: Pod): CgroupLimits;
+  /** Clears settings of MemoryQoS. Resolves with the cgroups of containers that the runtime must clear. */
+  clearMemoryQoS(pod: Pod): Promise<string[]>;
   /** Changes only these limits. */
   set(pod: Pod, limits: Partial<CgroupLimits>): Promise<void>;
   /** Sets all limits of this revision. Rejects if the kernel cannot lower them now. */
@@ -88,6 +92,7 @@ export class ContainerManager {
       await this.podCgroups.rejectMemoryInUse(next);
     },
     limitsOf: (pod) => this.podCgroups.limitsOf(pod),
+    clearMemoryQoS: (pod) => this.podCgroups.clearMemoryQoS(pod),
     set: (pod, limits) => this.podCgroups.setLimits(pod, { hugePageLimits: new Map(), ...limits }),
     resize: (pod) => this.podCgroups.resize(pod),
   };

@@ -20,6 +20,7 @@ export function meteredCgroups(
     exists: (name) => cgroups.exists(name),
     apply: (name, limits) => measured('update', () => cgroups.apply(name, limits)),
     memoryUsageBytes: (name) => cgroups.memoryUsageBytes(name),
+    hasMemoryQoS: (path) => cgroups.hasMemoryQoS(path),
     children: (name) => cgroups.children(name),
     isPopulated: (path) => cgroups.isPopulated(path),
     destroy: (name) => measured('destroy', () => cgroups.destroy(name)),

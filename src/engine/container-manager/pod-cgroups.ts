@@ -4,7 +4,8 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
-import { type CgroupName, podCgroupName } from './cgroup-names.ts';
+import { type CgroupName, cgroupPath, podCgroupName } from './cgroup-names.ts';
+import { lacksMemoryQoS, noReservation } from './memory-qos.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
 import type { ExclusiveCPUs } from './resource-managers/exclusive-cpus.ts';
@@ -53,6 +54,20 @@ export class PodCgroups {
     if (!node.cgroupsPerQOS || limit === 0n) return;
     const usage = await cgroups.memoryUsageBytes(this.nameOf(pod));
     if (usage >= limit) throw new Error(`the pod uses ${usage} bytes of memory, but its new limit is ${limit}`);
+  }
+
+  /**
+   * Clears what MemoryQoS set in the pod's cgroup before its gate was turned off. Resolves with the cgroups of
+   * containers that still have such settings.
+   */
+  async clearMemoryQoS(pod: Pod): Promise<string[]> {
+    const { node, cgroups } = this.deps;
+    if (!node.cgroupsPerQOS || !lacksMemoryQoS(node.containerNode.resources)) return [];
+    const name = this.nameOf(pod);
+    if (await cgroups.hasMemoryQoS(cgroupPath(name, node.cgroupDriver))) await cgroups.apply(name, noReservation);
+    const found: string[] = [];
+    for (const path of await cgroups.children(name)) if (await cgroups.hasMemoryQoS(path)) found.push(path);
+    return found;
   }
 
   private nameOf(pod: Pod): CgroupName {

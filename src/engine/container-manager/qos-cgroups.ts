@@ -6,12 +6,14 @@ import { podRequests } from '../../api/values/resource-totals.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { type CgroupName, cgroupPath, qosCgroups } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import { milliCPUToShares, minShares } from './cpu-conversion.ts';
+import { lacksMemoryQoS, noReservation } from './memory-qos.ts';
 import { listPodCgroups } from './list-pod-cgroups.ts';
 import { kubepodsLimits } from './node-cgroups.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
@@ -25,6 +27,7 @@ interface Deps {
   /** UIDs of this agent's pods. */
   ownPodUIDs: () => Promise<string[]>;
   emit: Emit;
+  meter?: Pick<Meter, 'set'> | undefined;
   logger: Logger;
 }
 
@@ -57,8 +60,17 @@ export class QOSCgroups {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS || !(await this.enforce())) return;
     const smallest = { cpuShares: minShares, hugePageLimits: new Map<bigint, bigint>() };
+    if (lacksMemoryQoS(node.containerNode.resources)) await this.clearMemoryQoS();
     if (!(await cgroups.exists(this.burstable))) refusals.report(await cgroups.apply(this.burstable, smallest));
     refusals.report(await cgroups.apply(this.bestEffort, smallest));
+  }
+
+  private async clearMemoryQoS(): Promise<void> {
+    const { cgroups, node, refusals } = this.deps;
+    for (const name of [this.root, this.burstable]) {
+      if (!(await cgroups.hasMemoryQoS(cgroupPath(name, node.cgroupDriver)))) continue;
+      refusals.report(await cgroups.apply(name, noReservation));
+    }
   }
 
   /** Sets shares and reserved memory to the requests of the active pods if they changed. Never rejects. */
@@ -80,12 +92,14 @@ export class QOSCgroups {
   }
 
   private async writeLimits(): Promise<void> {
-    const { activePods, cgroups, node, refusals } = this.deps;
+    const { activePods, cgroups, meter, node, refusals } = this.deps;
     const limits = qosCgroupLimits(activePods(), node.containerNode.resources.memoryQoS);
     if (isDeepStrictEqual(limits, this.written) && this.isEnforced) return;
     if (!(await this.enforce())) return;
     if (limits.all) refusals.report(await cgroups.apply(this.root, limits.all));
     refusals.report(await cgroups.apply(this.burstable, limits.burstable));
+    meter?.set('kubelet_memory_qos_node_memory_min_bytes', Number(limits.all?.memoryMinBytes ?? 0));
+    meter?.set('kubelet_memory_qos_node_memory_low_bytes', Number(limits.burstable.memoryLowBytes ?? 0));
     this.written = limits;
   }
 

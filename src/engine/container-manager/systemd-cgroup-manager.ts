@@ -47,6 +47,10 @@ export class SystemdCgroupManager implements CgroupManager {
     return this.deps.folders.memoryUsageBytes(name);
   }
 
+  hasMemoryQoS(path: string): Promise<boolean> {
+    return this.deps.folders.hasMemoryQoS(path);
+  }
+
   children(name: CgroupName): Promise<string[]> {
     return this.deps.folders.children(name);
   }

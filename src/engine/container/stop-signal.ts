@@ -4,11 +4,11 @@ type Signal = NonNullable<ContainerConfig['stopSignal']>;
 
 /** The CRI's word for a valid name of a signal, such as `SIGUSR1` or `SIGRTMIN+3`. */
 export function stopSignalOf(name: string): Signal {
-  return `SIGNAL_${name.replace('+', 'PLUS').replace('-', 'MINUS')}` as Signal;
+  return name.replace('+', 'PLUS').replace('-', 'MINUS') as Signal;
 }
 
 /** Returns undefined if the runtime does not report which signal stops the container. */
 export function stopSignalName(signal: Signal): string | undefined {
-  if (!signal.startsWith('SIGNAL_SIG')) return undefined;
-  return signal.slice('SIGNAL_'.length).replace('PLUS', '+').replace('MINUS', '-');
+  if (!signal.startsWith('SIG')) return undefined;
+  return signal.replace('PLUS', '+').replace('MINUS', '-');
 }

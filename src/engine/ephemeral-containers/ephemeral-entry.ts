@@ -46,8 +46,8 @@ export function settleEntries(
       else waits.push(waitMs);
     }
     if (newest === undefined) return entry.hasStarted === true ? [] : [entry];
-    const isNews = entry.hasStarted !== true && newest.state !== 'created';
-    return [isNews ? { ...entry, hasStarted: true as const } : entry];
+    const hasJustStarted = entry.hasStarted !== true && newest.state !== 'created';
+    return [hasJustStarted ? { ...entry, hasStarted: true as const } : entry];
   });
   const isSame = settled.length === entries.length && settled.every((entry, index) => entry === entries[index]);
   return { entries: isSame ? entries : settled, removals, ...(waits.length > 0 && { dueInMs: Math.min(...waits) }) };

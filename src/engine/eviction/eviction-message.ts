@@ -1,9 +1,10 @@
-import type { Container, Pod } from '../../api/types.ts';
+import type { Pod } from '../../api/types.ts';
 import {
   type EvictionSignal,
   type EvictionThreshold,
   thresholdQuantity,
 } from '../../api/values/eviction-thresholds.ts';
+import { podLevelAmounts } from '../../api/values/pod-level-resources.ts';
 import { compareQuantities, formatQuantity, type Quantity, toQuantity } from '../../api/values/quantity.ts';
 import { diskOf } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';
@@ -20,17 +21,25 @@ export function resourceOf(signal: EvictionSignal): string {
  * Returns why the pod is evicted. `usage` is undefined if it is unknown. kubelet: eviction/helpers.go evictionMessage
  */
 export function evictionMessage(
-  { spec }: Pod,
+  { metadata, spec }: Pod,
   { signal, value }: EvictionThreshold,
   observed: SignalObservation | undefined,
   usage: PodUsage | undefined,
 ): string {
   const resource = resourceOf(signal);
   const containers = new Map([...spec.containers, ...(spec.initContainers ?? [])].map((one) => [one.name, one]));
+  const ofPod = podLevelAmounts(spec, 'requests')[resource];
   const consumers = (usage?.containers ?? []).flatMap((stats) => {
     const container = containers.get(stats.name);
-    return container === undefined ? [] : (consumptionText(container, resource, stats) ?? []);
+    const requested = container?.resources?.requests?.[resource];
+    // The request of the pod covers containers without a request.
+    if (container === undefined || (requested === undefined && ofPod !== undefined)) return [];
+    return consumptionText(`Container ${stats.name}`, resource, usedQuantity(resource, stats), requested) ?? [];
   });
+  if (ofPod !== undefined) {
+    const used = bytes(usage?.memory?.workingSetBytes);
+    consumers.unshift(...(consumptionText(`Pod ${metadata.name}`, resource, used, ofPod) ?? []));
+  }
   const texts = [`The node was low on resource: ${resource}. `];
   if (observed !== undefined) {
     const quantity = formatQuantity(thresholdQuantity(value, observed.capacity));
@@ -39,17 +48,17 @@ export function evictionMessage(
   return [...texts, ...consumers].join('');
 }
 
-/** Returns undefined if the container uses no more than it requests. */
+/** Returns undefined if the consumer uses no more than it requests, or its usage is unknown. */
 function consumptionText(
-  { name, resources }: Container,
+  consumer: string,
   resource: string,
-  stats: PodUsage['containers'][number],
-): string | undefined {
-  const used = usedQuantity(resource, stats);
-  const requested = toQuantity(resources?.requests?.[resource]);
+  used: Quantity | undefined,
+  request: string | undefined,
+): [string] | undefined {
+  const requested = toQuantity(request);
   if (used === undefined || compareQuantities(used, requested) <= 0) return undefined;
   const texts = [formatQuantity(used), `request is ${formatQuantity(requested)}`];
-  return `Container ${name} was using ${texts.join(', ')}, has larger consumption of ${resource}. `;
+  return [`${consumer} was using ${texts.join(', ')}, has larger consumption of ${resource}. `];
 }
 
 function usedQuantity(

@@ -49,8 +49,8 @@ export function observePressure(
   const lasting = [...met].filter(
     (threshold) => nowMonotonic - (firstObservedAtMonotonic.get(threshold) ?? nowMonotonic) >= threshold.gracePeriodMs,
   );
-  const news = lasting.filter(({ signal }) =>
-    isNews(observations.get(signal)?.atMonotonic, last.observations.get(signal)?.atMonotonic),
+  const observedAgain = lasting.filter(({ signal }) =>
+    isNewer(observations.get(signal)?.atMonotonic, last.observations.get(signal)?.atMonotonic),
   );
   return {
     state: { firstObservedAtMonotonic, lastObservedAtMonotonic, thresholdsMet: lasting, observations },
@@ -58,7 +58,7 @@ export function observePressure(
       .filter(([, at]) => nowMonotonic - at < settings.pressureTransitionMs)
       .map(([pressure]) => pressure)
       .sort(),
-    toRelieve: news.find(isAboutMemory) ?? news[0],
+    toRelieve: observedAgain.find(isAboutMemory) ?? observedAgain[0],
   };
 }
 
@@ -70,7 +70,7 @@ export function isRelieved(thresholds: readonly EvictionThreshold[], observation
 }
 
 /** kubelet: eviction/helpers.go thresholdsUpdatedStats */
-function isNews(atMonotonic: number | undefined, lastAtMonotonic: number | undefined): boolean {
+function isNewer(atMonotonic: number | undefined, lastAtMonotonic: number | undefined): boolean {
   return atMonotonic !== undefined && (lastAtMonotonic === undefined || atMonotonic > lastAtMonotonic);
 }
 

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { isJobPod } from '../../api/values/job-pod.ts';
 import { BackOff } from '../../flow/back-off.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
@@ -127,7 +128,7 @@ export class PodEvictions {
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
     this.backOff.next(uid, clock.monotonic());
-    if (pod.spec.restartPolicy !== 'Never') this.record(uid, clock.monotonic());
+    if (pod.spec.restartPolicy !== 'Never' && !isJobPod(pod)) this.record(uid, clock.monotonic());
     workers.updatePod({
       type: 'kill',
       pod,

@@ -47,7 +47,8 @@ function startFailure({ status }: Part): string | undefined {
   return end?.reason === 'StartError' ? (end.message ?? '') : undefined;
 }
 
-function startMeaning(message: string, part: Part, { pod: { metadata } }: Subject): Meaning {
+/** Returns the meaning of the runtime's message about a failed start. */
+export function startMeaning(message: string, part: Part, { pod: { metadata } }: Subject): Meaning {
   const meaning = meaningOf(startTexts, message, part) ?? meaningOf(machineTexts, message);
   const ways = [`Read the events: kubelet-ts describe ${metadata.namespace}/${metadata.name}`];
   return meaning ?? { cause: `cannot start: ${lastClause(message)}`, ways };
@@ -68,6 +69,11 @@ function fieldNaming({ env = [], envFrom = [] }: Container, kind: 'ConfigMap' | 
 
 /** Messages of this agent and of runc, the more specific first. */
 const startTexts: readonly KnownText<[part: Part]>[] = [
+  {
+    pattern: /context canceled/,
+    cause: () => 'its start was cut off, because kubelet-ts or the runtime was killed',
+    ways: () => [],
+  },
   {
     pattern: /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/,
     cause: ([, key = '', kind = '', name = '']) => `${kind} ${name} has no key ${key}`,
@@ -117,6 +123,12 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     ways: () => ['Update the runtime: containerd 2.1 and CRI-O 1.31 mount image volumes.'],
   },
   {
+    pattern: /the container runtime cannot mount a subPath of the image volume .*/,
+    cause: ([text = '']) => text,
+    ways: () => ['Update the runtime: containerd 2.2 and CRI-O 1.33 mount parts of images.', 'Mount the whole image.'],
+    field: 'volumeMounts',
+  },
+  {
     pattern: /exec format error/,
     cause: (_found, { container }) =>
       `${container.image ?? ''} is damaged on this node, or built for another processor`,
@@ -136,6 +148,16 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
       /failed to (?:prepare subPath|create subPath directory) for volumeMount "([^"]+)" of container "[^"]+": (.*)/s,
     cause: ([, volume = '', because = '']) => `a subPath of volume ${volume} cannot be mounted: ${because}`,
     ways: () => ['Correct subPath, or what is at that path of the volume. A link must not lead out of the volume.'],
+    field: 'volumeMounts',
+  },
+  {
+    pattern: /path "?([^"\s]+)"? is mounted on "?([^"\s]+)"? but it is not a shared/,
+    cause: ([, path = '', mount = '']) =>
+      `its mountPropagation needs shared mounts, but ${path} is on ${mount}, which is private on this machine`,
+    ways: ([, , mount = '']) => [
+      `Share it, and repeat this after each boot: mount --make-rshared ${mount}`,
+      'Or leave out mountPropagation, if it is enough to see what is mounted now.',
+    ],
     field: 'volumeMounts',
   },
   {

@@ -2,6 +2,7 @@ import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
 import { retryTexts } from '../view/retry-texts.ts';
+import { startMeaning } from './explain-container-start.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
 import {
@@ -34,9 +35,8 @@ export function explainFailedContainer(subject: Subject): Finding | undefined {
     ({ container, status }) => !startsAgain(container, spec, status?.state?.terminated?.exitCode ?? 0),
   );
   if (part === undefined) return undefined;
-  const { cause, ways } = failure(subject, part);
   const evidence = [...endEvidence(part), ...logEvidence(subject, part)];
-  return { stage: 'finished', container: part.container.name, cause, evidence, ways };
+  return { stage: 'finished', container: part.container.name, evidence, ...failure(subject, part) };
 }
 
 function evicted(subject: Subject): Finding {
@@ -80,8 +80,8 @@ function failed(subject: Subject): Finding {
     return finished(subject, `${reason}: ${message}`, isDeadline ? ['Raise spec.activeDeadlineSeconds.'] : []);
   }
   const [part] = failedParts(subject);
-  const { cause, ways } = failure(subject, part);
-  const finding = finished(subject, cause, ways);
+  const { ways, ...found } = failure(subject, part);
+  const finding = { ...finished(subject, found.cause, ways), ...found };
   if (part === undefined) return finding;
   const evidence = [...finding.evidence, ...logEvidence(subject, part)];
   return { ...finding, container: part.container.name, evidence };
@@ -95,10 +95,18 @@ function failedParts({ pod }: Subject): Part[] {
   );
 }
 
-function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'ways'> {
+function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'field' | 'ways'> {
   const name = part?.container.name ?? '';
-  const { exitCode = 1, reason = '' } = part?.status?.state?.terminated ?? {};
+  const { exitCode = 1, message = '', reason = '' } = part?.status?.state?.terminated ?? {};
   const policy = part?.container.restartPolicy ?? subject.pod.spec.restartPolicy ?? 'Always';
+  if (part !== undefined && reason === 'StartError') {
+    const { cause, field, ways } = startMeaning(message, part, subject);
+    return {
+      ...(field !== undefined && { field: `${part.path}.${field}` }),
+      cause: `${name} did not start: ${cause}; restartPolicy ${policy} does not start it again`,
+      ways: [...ways, runAgain(subject)],
+    };
+  }
   return {
     cause: `${name} failed with exit code ${exitCode} (${reason}), and restartPolicy ${policy} does not start it again`,
     ways: [`Read its output: ${logsCommand(subject, name)}`, runAgain(subject)],
@@ -120,8 +128,9 @@ function finished({ pod, worker }: Subject, cause: string, ways: string[]): Find
 function endEvidence({ container, status }: Part): Evidence[] {
   const { terminated } = status?.state ?? {};
   if (terminated === undefined) return [];
-  const { exitCode, reason = '', finishedAt = '' } = terminated;
+  const { exitCode, message = '', reason = '', finishedAt = '' } = terminated;
   const at = Date.parse(finishedAt);
-  const text = `exited with code ${exitCode} (${reason})`;
+  const because = reason === 'StartError' && message !== '' ? `: ${message}` : '';
+  const text = `exited with code ${exitCode} (${reason})${because}`;
   return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text }];
 }

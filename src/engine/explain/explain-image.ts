@@ -1,8 +1,18 @@
+import type { Container } from '../../api/types.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
-import { eventEvidence, named, newestEvent, nextTry, type Subject, waitingEvidence, waitingPart } from './subject.ts';
+import {
+  eventEvidence,
+  named,
+  newestEvent,
+  nextTry,
+  pastEvents,
+  type Subject,
+  waitingEvidence,
+  waitingPart,
+} from './subject.ts';
 
 const imageReasons: readonly string[] = [
   reasons.errImagePull,
@@ -21,7 +31,12 @@ export function explainImage(subject: Subject): Finding | undefined {
   const { container, path, status } = part;
   const event = newestEvent(subject, [reasons.failed, reasons.errImageNeverPull, reasons.inspectFailed]);
   const message = status?.state?.waiting?.message ?? event?.message ?? '';
-  const meaning = imageMeaning(container.image ?? '', message, container.imagePullPolicy);
+  const pulled = imageMeaning(container.image ?? '', message, container.imagePullPolicy);
+  const refusal = pastEvents(subject).findLast(
+    ({ containerName, reason, cause }) =>
+      containerName === container.name && (cause !== undefined || reason === reasons.errImageNeverPull),
+  );
+  const meaning = refusal?.cause === 'imageCredentials' ? refusalMeaning(container, refusal.reason, pulled) : pulled;
   return {
     stage: 'image',
     container: container.name,
@@ -30,6 +45,22 @@ export function explainImage(subject: Subject): Finding | undefined {
     evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
     ways: meaning.ways,
     ...nextTry(subject),
+  };
+}
+
+/** Returns the meaning of a present image that the pod may not use, although the failed pull means `pulled`. */
+function refusalMeaning({ image = '', imagePullPolicy }: Container, reason: string, pulled: Meaning): Meaning {
+  const refusal = `${image} is on this node, but no credentials of this pod pulled it before`;
+  const ways = [
+    'Name a Secret of type kubernetes.io/dockerconfigjson that may pull it in spec.imagePullSecrets.',
+    'Or give every pod every image of this node: imagePullCredentialsVerificationPolicy: NeverVerify',
+  ];
+  if (reason !== reasons.errImageNeverPull)
+    return { cause: `${refusal}, and pulling it again fails: ${pulled.cause}`, ways };
+  const isNever = imagePullPolicy === 'Never';
+  return {
+    cause: `${refusal}, and ${isNever ? 'imagePullPolicy Never' : '--offline'} forbids the pull that would check them`,
+    ways,
   };
 }
 

@@ -14,7 +14,10 @@ export function explainStop(subject: Subject): Finding | undefined {
   };
 }
 
-/** Explains a pod that runs well, but not from the newest manifest, because an operator or an annotation wants that. */
+/**
+ * Explains a pod that runs well, but not from the newest manifest, because an operator, an annotation or a
+ * rollout wants that.
+ */
 export function explainHold(subject: Subject): Finding | undefined {
   const { reason = '', message = '' } = subject.waitingUpdate ?? {};
   const ways = holds[reason];
@@ -34,7 +37,7 @@ export function explainUndeclared({ isUndeclared }: Subject): Finding | undefine
   if (isUndeclared !== true) return undefined;
   return {
     stage: 'held',
-    cause: 'no manifest declares it; it keeps running, because otherwise this start would stop every pod',
+    cause: 'no manifest declares it; it is kept, because otherwise this start would remove every pod',
     evidence: [],
     ways: [
       'Keep it: run kubelet-ts with the folder or URL that declares it.',
@@ -54,6 +57,11 @@ const holds: Readonly<Record<string, (name: string) => string[]>> = {
     `Or try the same one again: kubelet-ts unhold ${name}`,
     `Look at its revisions: kubelet-ts history ${name}`,
   ],
+  RollOut: () => [
+    'Find the pod that is not available yet: kubelet-ts get all',
+    'If the rollout is paused: kubelet-ts rollout resume deploy/NAME',
+  ],
+  OnDelete: (name) => [`Change it now: kubelet-ts restart ${name}`],
   UpdateWindow: () => ['Wait for the window, or change the annotation kubelet-ts.io/update-window.'],
   UpdateLock: () => ['Remove the lock file, or the annotation kubelet-ts.io/update-lock.'],
 };

@@ -4,26 +4,26 @@ import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
 import { lookAtRuntime } from './runtime-ways.ts';
-import { eventEvidence, newestEvent, nextTry, type PastEvent, pastEvents, type Subject } from './subject.ts';
+import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
 
 /** Explains that a network, volume, cgroup or sandbox cannot be created. Every container of the pod needs it. */
 export function explainSandbox(subject: Subject): Finding | undefined {
   return explainDelay(subject) ?? explainFailure(subject);
 }
 
-/** Explains that the runtime answers for other pods, but not for this one. Any later event means that it did answer. */
+/** Explains that the runtime answers for other pods, but not for this one. */
 function explainDelay(subject: Subject): Finding | undefined {
-  const event = pastEvents(subject).at(-1);
-  if (event?.reason !== reasons.sandboxDelayed) return undefined;
-  const [, seconds = '', plugin] =
-    /within (\d+) s(?:: it waits for the network plugin (.+))?$/.exec(event.message) ?? [];
+  const { pod, sandboxDelay } = subject;
+  if (sandboxDelay === undefined) return undefined;
+  const { seconds, plugin } = sandboxDelay;
+  const event = newestEvent(subject, [reasons.sandboxDelayed]);
+  const evidence = event === undefined ? [] : [eventEvidence(event)];
   const cause = 'the container runtime is still creating the pod sandbox';
-  const evidence = [eventEvidence(event)];
-  if (subject.pod.spec.hostNetwork === true) {
+  if (pod.spec.hostNetwork === true) {
     return { stage: 'start', cause, evidence, ways: [lookAtRuntime(subject)] };
   }
   if (plugin !== undefined) {
-    const waits = `waits for its network (plugin ${plugin}, more than ${seconds} s)`;
+    const waits = `waits for its network (plugin ${plugin}, more than ${String(seconds)} s)`;
     return { stage: 'network', cause: waits, evidence, ways: hungPluginWays };
   }
   return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginWays };
@@ -147,7 +147,7 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
     cause: ([, a, b, c]) => `the container runtime has no handler "${a ?? b ?? c ?? ''}"`,
     ways: (_found, { node }) => [
       node?.runtime.managed === true
-        ? 'The managed containerd has only runc. Configure the handler in a containerd of your own, and name it: kubelet-ts run --container-runtime-endpoint SOCKET'
+        ? 'Add the handler in a file in containerd/conf.d of the root-dir, restart kubelet-ts, and check it: kubelet-ts doctor'
         : 'Configure the handler in the container runtime.',
       'Or leave spec.runtimeClassName out.',
     ],

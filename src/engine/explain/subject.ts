@@ -129,9 +129,9 @@ export function commandName({ pod, node }: Pick<Subject, 'pod' | 'node'>): strin
   const full = podKey(pod.metadata);
   const last = short.slice(short.indexOf('/') + 1);
   // The cheap comparison comes first, because a table of many pods calls this for each of them.
-  const isMeantToo = (other: Pod): boolean =>
+  const hasName = (other: Pod): boolean =>
     other.metadata.name.startsWith(last) && podKey(other.metadata) !== full && commandNames(other).includes(short);
-  return (node?.pods ?? []).some((other) => isMeantToo(other.pod)) ? full : short;
+  return (node?.pods ?? []).some((other) => hasName(other.pod)) ? full : short;
 }
 
 /** Returns all names that a command line may use for the pod. */

@@ -49,6 +49,7 @@ const lookTimeoutMs = 2000;
 
 /** A pod that could not be removed. The next start or tear-down retries it. */
 export interface RemovalFailure {
+  uid: string;
   /** `namespace/name`, or the UID if the runtime does not know the name. */
   pod: string;
   reason: string;
@@ -109,13 +110,14 @@ async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): 
   const reason = errorMessage(error);
   try {
     return {
+      uid,
       pod,
       reason,
       mayRun: mayBeRunning(await withTimeout(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
     };
   } catch {
     // The runtime did not answer here either.
-    return { pod, reason, mayRun: true };
+    return { uid, pod, reason, mayRun: true };
   }
 }
 

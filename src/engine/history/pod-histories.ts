@@ -1,7 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '../../api/types.ts';
 import type { PodName, PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
@@ -15,7 +14,17 @@ import {
   type HistoryLine,
   parseHistory,
 } from './history-entry.ts';
-import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory, syncHistory } from './history-file.ts';
+import { hideVariables } from './hide-variables.ts';
+import {
+  appendHistory,
+  historyPath,
+  isWorkloadHistoryFile,
+  olderHalf,
+  podOfHistoryFile,
+  readHistory,
+  syncHistory,
+  workloadHistory,
+} from './history-file.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts, podsWithHistory } from './removed-pods.ts';
 
@@ -25,8 +34,11 @@ const batchMs = 1000;
 const retryMs = 30_000;
 /** How many lines of each pod stay in memory while writes fail. */
 const maxUnwrittenLines = 200;
-/** How many removed pods keep their history. Beyond that, the histories of those removed longest ago are deleted. */
-const maxGonePods = 200;
+/**
+ * How many removed pods keep their history, and how many workloads. Beyond that, the histories that were written
+ * longest ago are deleted.
+ */
+const maxUnusedHistories = 200;
 
 interface Deps {
   folder: string;
@@ -77,7 +89,11 @@ export class PodHistories {
 
   /** Records an event if the history keeps events of its kind. */
   readonly record = (event: KubeletEvent): void => {
-    if (event.type === 'Recorded' && event.pod !== undefined) this.recordEvent({ ...event, pod: event.pod });
+    if (event.type === 'Recorded') {
+      const { pod, workload } = event;
+      if (pod !== undefined) this.recordEvent({ ...event, pod });
+      if (workload !== undefined) this.recordOfWorkload({ ...event, pod: { ...workloadHistory(workload), uid: '' } });
+    }
     if (event.type === 'ContainerDied' && event.end !== undefined) this.recordEnd({ ...event, end: event.end });
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.workerRemoved(event.pod);
   };
@@ -164,6 +180,12 @@ export class PodHistories {
     const event = { podUID: pod.uid, at, eventType, reason, message: this.cleared(pod.uid, message) };
     const single = { ...event, ...(containerName !== undefined && { containerName }), ...(cause && { cause }) };
     this.write(pod, (history) => history.addEventOnce(single));
+  }
+
+  /** No removal of a pod tells when a workload's history may be dropped from memory. */
+  private recordOfWorkload(event: RecordedOfPod): void {
+    this.recordEvent(event);
+    this.release(historyPath(this.deps.folder, event.pod));
   }
 
   private recordEnd({ pod, id, containerName = '', end }: EndOfContainer): void {
@@ -343,26 +365,29 @@ export class PodHistories {
     const { folder, isDeclared, logger } = this.deps;
     try {
       const inUse = new Set([...this.kept.keys()].map((path) => basename(path)));
-      const gone = (await readdir(folder)).filter((name) => {
-        if (inUse.has(name)) return false;
+      const names = (await readdir(folder)).filter((name) => !inUse.has(name));
+      const ofRemovedPods = names.filter((name) => {
         const pod = podOfHistoryFile(name);
         return pod !== undefined && !isDeclared(pod);
       });
-      if (gone.length <= maxGonePods) return;
-      const aged = gone.map(async (name) => ({
-        path: join(folder, name),
-        at: (await stat(join(folder, name))).mtimeMs,
-      }));
-      const oldest = (await Promise.all(aged)).sort((a, b) => a.at - b.at).slice(0, gone.length - maxGonePods);
-      for (const { path } of oldest) {
-        await rm(olderHalf(path), { force: true });
-        await rm(path, { force: true });
-      }
+      await dropOldest(folder, ofRemovedPods);
+      await dropOldest(folder, names.filter(isWorkloadHistoryFile));
     } catch (error) {
       // No pod has a history yet.
       if (hasCode(error, 'ENOENT')) return;
       logger.warn({ folder, err: errorMessage(error) }, 'Removing old histories of pods failed');
     }
+  }
+}
+
+/** Deletes the histories that were written longest ago, except the newest `maxUnusedHistories`. */
+async function dropOldest(folder: string, names: readonly string[]): Promise<void> {
+  if (names.length <= maxUnusedHistories) return;
+  const aged = names.map(async (name) => ({ path: join(folder, name), at: (await stat(join(folder, name))).mtimeMs }));
+  const oldest = (await Promise.all(aged)).sort((a, b) => a.at - b.at).slice(0, names.length - maxUnusedHistories);
+  for (const { path } of oldest) {
+    await rm(olderHalf(path), { force: true });
+    await rm(path, { force: true });
   }
 }
 
@@ -378,28 +403,4 @@ type EndOfContainer = Extract<KubeletEvent, { id: string }> & { end: ContainerEn
 /** True for lines that must survive a power loss: exits and restart counts. They are rare enough to sync each one. */
 function isToLast(line: HistoryLine): boolean {
   return line.kind === 'end' || (line.kind === 'restarts' && Object.values(line.counts).some((count) => count > 0));
-}
-
-/** Shorter values would match other text by chance. */
-const minVariableLength = 8;
-const maxMessageLength = 1024;
-
-/** Returns the message truncated to 1,024 characters, with `<hidden>` instead of each variable. */
-export function hideVariables(message: string, variables: readonly string[]): string {
-  // The longest come first, because one may be part of another.
-  const ordered = variables.toSorted((a, b) => b.length - a.length);
-  const hidden = ordered.reduce((text, variable) => text.replaceAll(variable, '<hidden>'), message);
-  return hidden.length <= maxMessageLength ? hidden : `${hidden.slice(0, maxMessageLength)}…`;
-}
-
-/** Returns the values of the pod's variables. Values of Secrets were already redacted (engine/redaction). */
-export function variableTexts({ metadata, spec }: Pod): string[] {
-  const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = spec;
-  const all = [...initContainers, ...containers, ...ephemeralContainers];
-  // A value that is also a name stays visible, for example if a database is named like its container. Redacting it
-  // would garble every message.
-  const names = [metadata, ...all, ...volumes].map(({ name }) => name);
-  const shown = [...names, ...all.map(({ image = '' }) => image)].join(' ');
-  const values = all.flatMap(({ env = [] }) => env.map(({ value = '' }) => value));
-  return [...new Set(values.filter((text) => text.length >= minVariableLength && !shown.includes(text)))];
 }

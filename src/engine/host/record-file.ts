@@ -1,4 +1,4 @@
-import { hasCode } from '../../errors.ts';
+import { hasCode, UserError } from '../../errors.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile } from '../../files/write-file-atomic.ts';
@@ -7,8 +7,8 @@ import { setAside } from '../../files/set-aside.ts';
 
 /**
  * Reads a small file that we wrote. Resolves with undefined if it is missing or damaged, for example by a power cut. It
- * is damaged if `parse` returns undefined or throws a SyntaxError. With `logger`, which only the agent passes, a
- * damaged file is logged and renamed. Rejects with other errors.
+ * is damaged if it is no regular file, is too large, or if `parse` returns undefined or throws a SyntaxError. With
+ * `logger`, which only the agent passes, a damaged file is logged and renamed. Rejects with other errors.
  */
 export async function readRecordFile<T>(
   path: string,
@@ -16,13 +16,17 @@ export async function readRecordFile<T>(
   parse: (bytes: Buffer) => T | undefined,
   logger?: Pick<Logger, 'warn'>,
 ): Promise<T | undefined> {
-  const bytes = await ifPresent(readRegularFile(path, maxBytes), 'ENOTDIR');
-  if (bytes === undefined) return undefined;
-  const record = unlessBroken(bytes, parse);
-  if (record === undefined && logger !== undefined) {
-    await setAside(path, 'no release of kubelet-ts writes such content', logger);
+  let because = 'no release of kubelet-ts writes such content';
+  try {
+    const bytes = await ifPresent(readRegularFile(path, maxBytes), 'ENOTDIR');
+    const record = bytes && unlessBroken(bytes, parse);
+    if (bytes === undefined || record !== undefined) return record;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    because = error.message;
   }
-  return record;
+  if (logger !== undefined) await setAside(path, because, logger);
+  return undefined;
 }
 
 function unlessBroken<T>(bytes: Buffer, parse: (bytes: Buffer) => T | undefined): T | undefined {

@@ -17,6 +17,8 @@ interface Deps {
   wallClock: WallClockHistory;
   clock: Clock;
   logger: Logger;
+  /** Called when the clock has been set. */
+  onSet: () => void;
 }
 
 /**
@@ -32,6 +34,7 @@ export class WallClockStore {
   constructor(private readonly deps: Deps) {
     deps.wallClock.onSet = () => {
       this.save();
+      deps.onSet();
     };
   }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { type CredentialProviderResponse, parseCredentialProviderResponse } from './credential-provider-response.ts';
+import type { Meter } from '../view/meter.ts';
 import type { DockerConfig } from './docker-config.ts';
 import { matchesRepository } from './docker-keyring.ts';
 
@@ -10,6 +11,7 @@ interface Deps {
   provider: CredentialProvider;
   /** Runs the program with `input` on its standard input. Resolves with its standard output. */
   exec: (provider: CredentialProvider, input: string) => Promise<string>;
+  meter?: Pick<Meter, 'count' | 'observe'> | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -57,8 +59,9 @@ export class CredentialPlugin {
   }
 
   private async ask(repository: string): Promise<DockerConfig> {
-    const { provider, exec, clock, logger } = this.deps;
+    const { provider, exec, clock, logger, meter } = this.deps;
     const { name, apiVersion, defaultCacheDuration } = provider;
+    const startedAtMonotonic = clock.monotonic();
     try {
       const request = { kind: 'CredentialProviderRequest', apiVersion, image: repository };
       const response = parseCredentialProviderResponse(await exec(provider, JSON.stringify(request)), apiVersion);
@@ -67,8 +70,12 @@ export class CredentialPlugin {
       if (cacheDurationMs > 0) this.cache.set(cacheKey(response, repository), { credentials, expiresAtMonotonic });
       return credentials;
     } catch (error) {
+      meter?.count('kubelet_credential_provider_plugin_errors_total', { plugin_name: name });
       logger.error({ provider: name, image: repository, err: errorMessage(error) }, 'A credential provider failed');
       return new Map();
+    } finally {
+      const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
+      meter?.observe('kubelet_credential_provider_plugin_duration_seconds', seconds, { plugin_name: name });
     }
   }
 }

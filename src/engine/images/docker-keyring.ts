@@ -1,5 +1,3 @@
-import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
-
 /** Key of the fallback credentials for Docker Hub. */
 const defaultRegistryKey = 'index.docker.io';
 
@@ -7,8 +5,8 @@ const defaultRegistryKey = 'index.docker.io';
  * Returns the credentials for a repository such as `docker.io/library/busybox`, longest path first. kubelet:
  * credentialprovider/keyring.go BasicDockerKeyring
  */
-export function lookUpCredentials(configs: readonly DockerConfig[], repository: string): RegistryCredentials[] {
-  const byKey = new Map<string, RegistryCredentials[]>();
+export function lookUpCredentials<T>(configs: readonly ReadonlyMap<string, T>[], repository: string): T[] {
+  const byKey = new Map<string, T[]>();
   for (const [location, credentials] of configs.flatMap((config) => [...config])) {
     const key = keyOf(location);
     byKey.set(key, [...(byKey.get(key) ?? []), credentials]);

@@ -11,6 +11,7 @@ import type { FilesystemSize } from '../host/filesystem-size.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
+import type { PullRecords } from './pull-records.ts';
 import { runtimeSetting } from './content-store.ts';
 import {
   computeImageGC,
@@ -34,6 +35,7 @@ interface Deps {
   pods: () => readonly Pod[];
   /** Other images to keep, such as those from archives. */
   keptImages: readonly string[];
+  pullRecords?: Pick<PullRecords, 'prune'> | undefined;
   /** Returns the size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<FilesystemSize>;
   clock: Clock;
@@ -127,7 +129,8 @@ export class ImageCollector {
   private async collectOnce(signal: AbortSignal): Promise<void> {
     const { policy, clock } = this.deps;
     const filesystem = await this.imageFilesystem(signal);
-    const names = await this.detectImages(signal, clock.monotonic());
+    const listedAtMonotonic = clock.monotonic();
+    const names = await this.detectImages(signal, listedAtMonotonic);
     const time = { nowMonotonic: clock.monotonic(), startedAtMonotonic: this.startedAtMonotonic };
     const isOld = (image: ImageRecord): boolean => isTooOld(image, policy, time);
     const because = (image: ImageRecord): string =>
@@ -146,6 +149,8 @@ export class ImageCollector {
       staying = removal.stayed.size;
       for (const image of last.imagesToRemove) await this.removeImage(image, removal, signal);
     }
+    const left = this.records.flatMap(({ id }): [string, string[]][] => [[id, names.get(id) ?? []]]);
+    await this.deps.pullRecords?.prune(new Map(left), listedAtMonotonic);
     this.reportOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal, filesystem);
   }
 

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import type { Container, Pod } from '../../api/types.ts';
 import { pullReference } from '../../api/values/image-name.ts';
+import type { PullVerification } from '../../api/values/pull-verification.ts';
 import type { Clock } from '../../clock.ts';
 import type { ImageService } from '../../cri/image-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
@@ -12,11 +13,12 @@ import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
-import type { RegistryCredentials } from './docker-config.ts';
 import type { ImageGCPolicy } from './image-gc.ts';
 import { imageKey } from './image-keys.ts';
 import { neededImages } from './needed-images.ts';
-import type { PullCredentials } from './pull-credentials.ts';
+import type { PullCredentials, PullLogin } from './pull-credentials.ts';
+import type { ImagePullSecret } from './pull-record.ts';
+import type { PullRecords } from './pull-records.ts';
 import type { PullWatch } from './pull-watch.ts';
 import { pullWithEach } from './pull-with-each.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
@@ -28,7 +30,9 @@ interface Deps {
   settings: ImageSettings;
   pullProgress: PullProgress;
   pullWatch: PullWatch;
-  credentials: Pick<PullCredentials, 'of'>;
+  credentials: Pick<PullCredentials, 'of' | 'secretsOf'>;
+  /** Undefined if every pod may use every present image. */
+  pullRecords?: Pick<PullRecords, 'access' | 'pullBegins' | 'pullFailed' | 'pullSucceeded'> | undefined;
   meter?: Pick<Meter, 'observe' | 'count'> | undefined;
 }
 
@@ -79,22 +83,24 @@ export class ImageManager {
       return ahead;
     }
     const present = await this.presentImage(image, request);
-    this.countRequest(container, present !== undefined);
-    if (present !== undefined) {
-      recorder.normal(
-        reasons.pulled,
-        `Container image "${image}" already present on machine and can be accessed by the pod`,
-        container.name,
-      );
+    const isUsable = present !== undefined && this.mayUse(present, image, request);
+    this.countRequest(container, present !== undefined, isUsable);
+    if (isUsable) {
+      const message = `Container image "${image}" already present on machine`;
+      const ending = this.deps.pullRecords === undefined ? '' : ' and can be accessed by the pod';
+      recorder.normal(reasons.pulled, message + ending, container.name);
       return present;
     }
-    if (this.deps.settings.isOffline) return this.refusePull(image, request);
+    const isRefused = present !== undefined;
+    if (this.deps.settings.isOffline) return this.refusePull(image, request, isRefused);
     if (container.imagePullPolicy === 'Never') {
       const message = `Container image "${image}" is not present with pull policy of Never`;
-      recorder.warning(reasons.errImageNeverPull, message, container.name, loadHint);
+      if (isRefused)
+        recorder.warning(reasons.errImageNeverPull, message, container.name, credentialsHint, 'imageCredentials');
+      else recorder.warning(reasons.errImageNeverPull, message, container.name, loadHint);
       throw new ContainerStartError(reasons.errImageNeverPull, message);
     }
-    return this.pull(image, request);
+    return this.pull(image, request, isRefused);
   }
 
   /** Requests the status of the image of a container that is about to start, so that its start need not wait for it. */
@@ -121,7 +127,7 @@ export class ImageManager {
       return;
     }
     const present = await this.presentImage(image, request);
-    if (present === undefined) await this.ensureImageExists(request);
+    if (present === undefined || !this.mayUse(present, image, request)) await this.ensureImageExists(request);
   }
 
   /** Clears the failed pulls of this pod, so that the next one begins at once. */
@@ -150,13 +156,13 @@ export class ImageManager {
   }
 
   /** Whether a pulled image was present is not asked with the policy Always. */
-  private countRequest(container: Container, isPresent: boolean): void {
+  private countRequest(container: Container, isPresent: boolean, isUsable: boolean): void {
     const isAlways = this.isPulledAlways(container);
     const policy = container.imagePullPolicy ?? 'IfNotPresent';
     this.deps.meter?.count('kubelet_image_manager_ensure_image_requests_total', {
       pull_policy: policy.toLowerCase(),
       present_locally: isAlways ? 'unknown' : String(isPresent),
-      pull_required: String(isAlways || (!isPresent && policy !== 'Never')),
+      pull_required: String(isAlways || (!isUsable && policy !== 'Never')),
     });
   }
 
@@ -165,8 +171,21 @@ export class ImageManager {
     return imagePullPolicy === 'Always' && !this.deps.settings.isOffline;
   }
 
+  /** False if the image must be pulled again, to verify the pod's credentials for it. */
+  private mayUse(present: Image, image: string, { pod }: PullRequest): boolean {
+    const { pullRecords, credentials } = this.deps;
+    if (pullRecords === undefined) return true;
+    return pullRecords.access(image, present, credentials.secretsOf(image, pod)).result !== 'mustAuthenticate';
+  }
+
   /** Rejects and names all missing images of the pod, so that the user can load them all at once. */
-  private async refusePull(image: string, { pod, container, recorder, signal }: PullRequest): Promise<never> {
+  private async refusePull(image: string, request: PullRequest, isRefused: boolean): Promise<never> {
+    const { pod, container, recorder, signal } = request;
+    if (isRefused) {
+      const message = `Container image "${image}" is present, but this node is offline and cannot verify that the pod may use it`;
+      recorder.warning(reasons.errImageNeverPull, message, container.name, credentialsHint, 'imageCredentials');
+      throw new ContainerStartError(reasons.errImageNeverPull, message);
+    }
     const others = neededImages([pod]).filter((needed) => imageKey(needed.image) !== imageKey(image));
     const found = await Promise.all(
       others.map(async (needed) => ((await this.isPresent(needed.image, signal)) ? [] : [needed.image])),
@@ -204,7 +223,7 @@ export class ImageManager {
     return found === undefined || found.id === '' ? undefined : found;
   }
 
-  private async pull(image: string, request: PullRequest): Promise<Image> {
+  private async pull(image: string, request: PullRequest, isRefused: boolean): Promise<Image> {
     const { pod, container, recorder } = request;
     const { backOff, clock } = this.deps;
     const key = `${pod.metadata.uid}_${container.image ?? ''}`;
@@ -224,7 +243,8 @@ export class ImageManager {
       request.signal.throwIfAborted();
       const failure = pullFailure(error);
       const message = `Failed to pull image "${image}": ${failure.message}`;
-      recorder.warning(reasons.failed, message, container.name, loadHint, 'imagePull');
+      if (isRefused) recorder.warning(reasons.failed, message, container.name, credentialsHint, 'imageCredentials');
+      else recorder.warning(reasons.failed, message, container.name, loadHint, 'imagePull');
       backOff.next(key, clock.monotonic());
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;
@@ -233,16 +253,23 @@ export class ImageManager {
 
   private pullNow(image: string, request: PullRequest): Promise<Image> {
     const { container, recorder, signal } = request;
-    const { clock, meter } = this.deps;
+    const { clock, meter, pullRecords } = this.deps;
     recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
     const waitedSinceMonotonic = clock.monotonic();
     const pulling = this.pulls(async () => {
       signal.throwIfAborted();
+      if (!this.rate.tryAcquire()) throw new Error('pull QPS exceeded');
+      const recordedName = container.image ?? image;
+      await pullRecords?.pullBegins(recordedName);
       const startedAtMonotonic = clock.monotonic();
-      const imageRef = await this.pullImage(image, request);
+      const { imageRef, secret } = await this.pullImage(image, request).catch(async (error: unknown) => {
+        await pullRecords?.pullFailed(recordedName);
+        throw error;
+      });
       const endedAtMonotonic = clock.monotonic();
       // The image was pulled, so it does not matter if inspecting it fails.
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
+      await pullRecords?.pullSucceeded(recordedName, found?.id ?? imageRef, secret);
       signal.throwIfAborted();
       const size = found?.size ?? 0n;
       const pulledSeconds = (endedAtMonotonic - startedAtMonotonic) / 1000;
@@ -259,25 +286,33 @@ export class ImageManager {
     return unlessAborted(pulling, signal);
   }
 
-  /** Resolves with the reference of the pulled image. */
-  private async pullImage(image: string, request: PullRequest): Promise<string> {
+  /** Resolves with the reference of the pulled image, and the Secret whose credentials pulled it. */
+  private async pullImage(image: string, request: PullRequest): Promise<PulledImage> {
     const { pod, container, sandboxConfig, recorder, signal } = request;
     const { imageService, pullProgress: progress, pullWatch, credentials, clock } = this.deps;
-    if (!this.rate.tryAcquire()) throw new Error('pull QPS exceeded');
     const spec = { image, annotations: pod.metadata.annotations ?? {} };
-    const pull = async (auth: RegistryCredentials | undefined): Promise<string> => {
-      const pullRequest = { image: spec, sandboxConfig, ...(auth && { auth }) };
+    const pull = async (login: PullLogin | undefined): Promise<PulledImage> => {
+      const pullRequest = { image: spec, sandboxConfig, ...(login && { auth: login.auth }) };
       const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(pullRequest, { signal: bounded }), {
         progress,
         clock,
         signal,
       });
-      return imageRef;
+      return { imageRef, secret: login?.secret };
     };
     const known = await credentials.of(image, pod, recorder);
     return pullWatch.during(image, { pod, container: container.name }, () => pullWithEach(known, pull, signal));
   }
 }
+
+interface PulledImage {
+  imageRef: string;
+  secret: ImagePullSecret | undefined;
+}
+
+/** For a present image that the pod may not use. */
+const credentialsHint =
+  'The image is on this node, but no credentials of this pod pulled it before: name a Secret for its registry in imagePullSecrets';
 
 /** For a machine without a registry, or a registry without the image. */
 const loadHint = 'Correct the name, or load the image from an archive: kubelet-ts images load FILE';
@@ -348,5 +383,7 @@ export interface ImageSettings {
   registryBurst: number;
   /** If true, every pull is refused, and a present image is used with every policy. */
   isOffline: boolean;
+  /** Undefined if every pod may use every present image. */
+  verification?: PullVerification | undefined;
   gc: ImageGCPolicy;
 }

@@ -4,18 +4,20 @@ import type { Container, Pod, PodSpec } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
-import { findContainer } from '../../api/values/containers.ts';
+import { findContainer, initAndRegularContainers } from '../../api/values/containers.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { readRecordFile, writeRecordFile } from '../host/record-file.ts';
 import { computePodChange, type PodChange } from './compute-pod-change.ts';
-import { followsPod, isResized } from './container-resize.ts';
+import type { Meter } from '../view/meter.ts';
+import { followsPod, isResized, requestedResizes } from './container-resize.ts';
 import { type AppliedRevision, decodeRevision, encodeRevision } from './revision-file.ts';
 
 interface Deps {
   podDir: (uid: string) => string;
   policy: InPlacePolicy;
+  meter?: Pick<Meter, 'count'> | undefined;
   logger: Logger;
 }
 
@@ -55,6 +57,11 @@ export class AppliedRevisions {
   /** Returns the revision that the pod runs. Returns undefined if it is unknown. */
   of(uid: string): Pod | undefined {
     return this.kept.get(uid)?.pod;
+  }
+
+  /** Returns the known revisions of all pods. */
+  pods(): Pod[] {
+    return Array.from(this.kept.values(), ({ pod }) => pod);
   }
 
   /** Returns the known revisions of pods of this name. */
@@ -100,12 +107,20 @@ export class AppliedRevisions {
     const isResize = isPodResized || (change.kind === 'inPlace' && change.resize.length > 0);
     const outdated = isResize ? outdatedAfter(known, pod, podStatus) : known.outdated;
     const outdatedPod = known.outdatedPod ?? (isPodResized ? known.pod.spec.resources : undefined);
+    if (isResize) this.countResizes(known.pod, pod);
     const isResizing = known.isResizing || isResize;
     const next = { pod, outdated, isResizing, ...(outdatedPod !== undefined && { outdatedPod }) };
     const isSame = known.isWritten && textOf(known) === textOf(next);
     this.keep(uid, next, isSame);
     if (!isSame) await this.write(uid, change.kind === 'inPlace');
     return change;
+  }
+
+  private countResizes({ spec }: Pod, next: Pod): void {
+    for (const container of initAndRegularContainers(next.spec)) {
+      for (const labels of requestedResizes(findContainer(spec, container.name) ?? container, container))
+        this.deps.meter?.count('kubelet_container_requested_resizes_total', labels);
+    }
   }
 
   /** Records that this container has the resources of the pod's revision. */

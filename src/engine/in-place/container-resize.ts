@@ -30,6 +30,21 @@ export function followsPod({ resources }: Sized, current: Sized, desired: Sized)
   );
 }
 
+/** Each change of an amount, as a metric counts it. kubelet: metrics/metrics.go ContainerRequestedResizes */
+export function requestedResizes(current: Sized, desired: Sized) {
+  return changedAmounts(current, desired).map(({ resource, part, before, after }) => ({
+    operation: operationOf(before, after),
+    requirement: part,
+    resource,
+  }));
+}
+
+function operationOf(before: string | undefined, after: string | undefined): string {
+  if (before === undefined) return 'add';
+  if (after === undefined) return 'remove';
+  return compareQuantities(toQuantity(before), toQuantity(after)) < 0 ? 'increase' : 'decrease';
+}
+
 function changedAmounts(current: Sized, desired: Sized) {
   return resizable.flatMap((resource) =>
     parts.flatMap((part) => {

@@ -12,7 +12,7 @@ import type { ExclusiveCPUs } from '../container-manager/resource-managers/exclu
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { ContainerCpusets } from '../container-manager/resource-managers/resource-managers.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import type { ServiceNames } from '../service-names/service-names.ts';
+import type { Services } from '../services/services.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { containerMounts } from './container-mounts.ts';
 import { readEnvFiles } from './env-files.ts';
@@ -28,12 +28,14 @@ export interface ContainerConfigDeps {
   supportsRecursiveReadOnly: () => boolean;
   /** True if the runtime ignores CDI devices. */
   ignoresCDIDevices: () => boolean;
+  /** True if the runtime mounts whole images in place of their subpaths. */
+  ignoresImageSubPaths: () => boolean;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'cpusetsOf'> | undefined;
   exclusiveCPUs: ExclusiveCPUs;
   /** Devices of plugins. Undefined if the node takes none. */
   devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
-  serviceNames: Pick<ServiceNames, 'writeHostsFile'>;
+  services: Pick<Services, 'variables' | 'writeHostsFile'>;
 }
 
 /** A container to create, and its pod. */
@@ -58,6 +60,7 @@ export async function containerConfig(
 ): Promise<{ config: ContainerConfig; sets: ContainerCpusets | undefined }> {
   const { pod, container } = configured;
   const devices = await deps.devices?.containerDevices(pod, container);
+  if (deps.ignoresImageSubPaths()) refuseImageSubPaths(configured);
   if (deps.ignoresCDIDevices()) refuseCDIDevices(devices?.cdiDevices ?? []);
   const sets = deps.podResources?.cpusetsOf(pod, container);
   const made = await makeConfig(deps, configured, { ...instance, devices });
@@ -72,8 +75,16 @@ function refuseCDIDevices(names: readonly string[]): void {
   });
 }
 
+/** The container would find the whole image. */
+function refuseImageSubPaths({ container, volumes }: ConfiguredContainer): void {
+  for (const { name, subPath = '', subPathExpr = '' } of container.volumeMounts ?? []) {
+    if (volumes.get(name)?.image === undefined || subPath + subPathExpr === '') continue;
+    throw new UserError(`the container runtime cannot mount a subPath of the image volume "${name}"`);
+  }
+}
+
 async function makeConfig(
-  { podDirs, configObjects, node, supportsRecursiveReadOnly, serviceNames, exclusiveCPUs }: ContainerConfigDeps,
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, services, exclusiveCPUs }: ContainerConfigDeps,
   { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ConfiguredContainer,
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ContainerConfig> {
@@ -86,6 +97,7 @@ async function makeConfig(
     allocatable,
     configObjects,
     envFiles,
+    serviceVariables: await services.variables(pod),
   });
   const envs = [...(devices?.envs ?? []), ...own];
   const request = {
@@ -99,7 +111,7 @@ async function makeConfig(
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
   };
-  const writeHostsFile: ServiceNames['writeHostsFile'] = (of, content) => serviceNames.writeHostsFile(of, content);
+  const writeHostsFile: Services['writeHostsFile'] = (of, content) => services.writeHostsFile(of, content);
   const making = containerMounts(request, writeHostsFile);
   const logs = makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const [mounts] = await settleAll([making, logs]);

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
-import { BackOff } from '../../flow/back-off.ts';
+import type { BackOff } from '../../flow/back-off.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { PodCgroupResize } from '../container-manager/container-manager.ts';
@@ -8,19 +8,21 @@ import type { PodRemover } from './pod-remover.ts';
 import type { AskedImages } from '../images/image-manager.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
+import { noMemoryQoS } from './request/linux-resources.ts';
 import { reasons } from '../view/reasons.ts';
 import { sandboxFaults } from '../view/sandbox-faults.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
+import { createCall } from './create-call.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { computeRestartActions, type KeptContainer, keptContainers } from './actions/add-restarts.ts';
 import { computeResizeActions } from './actions/compute-resize-actions.ts';
 import { crashLoopWait, type FinishedRun, finishedRun } from './actions/crash-loop-back-off.ts';
-import { sandboxPause } from './actions/sandbox-pause.ts';
 import type { ImagesOfSync } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod, type PodKill } from './kill-pod.ts';
 import type { ContainerToReset } from './actions/pod-actions.ts';
 import { type PodSandbox, podSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
+import { SandboxBackOff } from './sandbox-back-off.ts';
 import { pruneInitContainers, purgeInitContainers } from './remove-init-containers.ts';
 import { type PodResize, resizePod, type SyncedResize } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -30,7 +32,7 @@ import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 
 interface Deps extends StartContainerDeps, PodSandboxDeps {
-  meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted' | 'count'> | undefined;
+  meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted' | 'count' | 'observe'> | undefined;
   backOff: BackOff;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   podRemover: PodRemover;
@@ -44,6 +46,8 @@ export interface PodSync {
   volumes: ReadonlyMap<string, MountedVolume>;
   recorder: PodEventRecorder;
   signal: AbortSignal;
+  /** Called once a new sandbox has its network, before images are pulled. */
+  onSandboxReady?: () => void;
   /** A resize of the pod in place. Undefined if its resources match its revision. */
   resize?: SyncedResize | undefined;
   /** Ids of containers that an operator wants to restart. */
@@ -66,14 +70,10 @@ interface ReadySandbox extends PodSandbox {
 export class KuberuntimeManager {
   /** Ids of containers that the runtime cannot resize and that must restart instead. */
   private readonly notResizable = new Set<string>();
-
-  /** Back-off of sandboxes that break within a second, by pod UID. */
-  private readonly sandboxBackOff: BackOff;
-  /** The newest broken sandbox by pod UID. */
-  private readonly brokenSandboxes = new Map<string, string>();
+  private readonly sandboxBackOff: SandboxBackOff;
 
   constructor(private readonly deps: Deps) {
-    this.sandboxBackOff = new BackOff(deps.clock, { initialMs: 1000 });
+    this.sandboxBackOff = new SandboxBackOff(deps);
   }
 
   /**
@@ -145,6 +145,7 @@ export class KuberuntimeManager {
     const askedImages = first && this.deps.imageManager.askAhead(first, sync.signal);
     const made = await podSandbox(this.deps, sync, actions, results);
     if (made === undefined) return results;
+    if (actions.createSandbox) sync.onSandboxReady?.();
     const sandbox = { ...made, askedImages, imagesOfSync: new Map() };
 
     // Step 8: start ephemeral containers, which have no back-off. A failed one does not block the others.
@@ -169,6 +170,24 @@ export class KuberuntimeManager {
     return killPod(this.deps, kill);
   }
 
+  /**
+   * Clears what MemoryQoS set on a running pod before its gate was turned off. A pod that cannot be changed keeps it.
+   */
+  async clearMemoryQoS(pod: Pod, { containerStatuses }: RuntimePodStatus, signal: AbortSignal): Promise<void> {
+    const { podCgroups, runtime, clock, logger } = this.deps;
+    try {
+      const cgroups = await podCgroups.clearMemoryQoS(pod);
+      const throttled = containerStatuses.filter(({ id }) => cgroups.some((path) => path.includes(id)));
+      for (const { id: containerId } of throttled) {
+        const request = { containerId, linux: { unified: noMemoryQoS } };
+        await createCall(clock, signal, (options) => runtime.updateContainerResources(request, options));
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ pod: formatPod(pod), err: errorMessage(error) }, 'Clearing the memory settings of a pod failed');
+    }
+  }
+
   /** Ends and removes all containers of a pod, one after the other, without their preStop hooks. */
   private async resetContainers(
     { pod, podStatus, recorder }: PodSync,
@@ -188,16 +207,8 @@ export class KuberuntimeManager {
 
   /** The failure of a new sandbox that must be replaced, until the pause before the next one is over. */
   private sandboxPause({ pod, podStatus, recorder }: PodSync): SyncResult | undefined {
-    const { wallClock, clock } = this.deps;
-    const { uid } = pod.metadata;
-    const times = {
-      monotonicAt: (stamp: number): number => wallClock.monotonicAt(stamp),
-      nowMonotonic: clock.monotonic(),
-    };
-    const first = sandboxPause(pod, podStatus, { ...times, backOffMs: this.sandboxBackOff.get(uid) });
-    if (first === undefined) return undefined;
-    if (first.fault !== 'changed') this.countBroken(uid, podStatus.sandboxStatuses[0]?.id ?? '');
-    const pause = sandboxPause(pod, podStatus, { ...times, backOffMs: this.sandboxBackOff.get(uid) }) ?? first;
+    const pause = this.sandboxBackOff.pause(pod, podStatus);
+    if (pause === undefined) return undefined;
     const message = sandboxFaults[pause.fault];
     const retryAtMonotonic = pause.untilMonotonic;
     recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
@@ -206,16 +217,7 @@ export class KuberuntimeManager {
     return { action: 'createPodSandbox', target: formatPod(pod), error, reason, message };
   }
 
-  private countBroken(uid: string, sandboxID: string): void {
-    if (this.brokenSandboxes.get(uid) === sandboxID) return;
-    this.sandboxBackOff.gc();
-    for (const known of this.brokenSandboxes.keys())
-      if (this.sandboxBackOff.get(known) === 0) this.brokenSandboxes.delete(known);
-    this.brokenSandboxes.set(uid, sandboxID);
-    this.sandboxBackOff.next(uid, this.deps.clock.monotonic());
-  }
-
-  private resize(
+  private async resize(
     { pod, recorder, signal }: PodSync,
     resize: SyncedResize,
     planned: Pick<PodResize, 'sandboxID' | 'containersToResize' | 'containersToRestart'>,
@@ -223,7 +225,12 @@ export class KuberuntimeManager {
     const onRefused = (containerID: string): void => {
       this.notResizable.add(containerID);
     };
-    return resizePod(this.deps, { ...resize, ...planned, pod, recorder, signal, onRefused });
+    const { clock, meter } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
+    const results = await resizePod(this.deps, { ...resize, ...planned, pod, recorder, signal, onRefused });
+    const success = String(results.every(({ error }) => error === undefined));
+    meter?.observe('kubelet_pod_resize_duration_milliseconds', clock.monotonic() - startedAtMonotonic, { success });
+    return results;
   }
 
   /** Resolves with true if the container started. */

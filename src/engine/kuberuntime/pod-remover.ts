@@ -167,8 +167,8 @@ export function surplusContainers(
 }
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */
-async function removeMatching(folder: string, isMeant: (name: string) => boolean): Promise<void> {
-  await removeFiles(folder, (await listFolder(folder)).filter(isMeant));
+async function removeMatching(folder: string, matches: (name: string) => boolean): Promise<void> {
+  await removeFiles(folder, (await listFolder(folder)).filter(matches));
 }
 
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {

@@ -16,6 +16,7 @@ import { describeListener, findPortListeners, listenerHint } from '../network/po
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
+import type { SandboxDelay } from '../view/snapshot.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { delayMs, createCall } from './create-call.ts';
@@ -29,6 +30,8 @@ export interface PodSandboxDeps {
   nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
   userNamespaces: UserNamespaces;
   exclusiveCPUs: ExclusiveCPUs;
+  /** By pod UID, the sandboxes that the runtime takes long to create. */
+  sandboxDelays: Map<string, SandboxDelay>;
   clock: Clock;
 }
 
@@ -57,7 +60,8 @@ export async function podSandbox(
   { createSandbox, sandboxID, attempt }: PodActions,
   results: SyncResult[],
 ): Promise<PodSandbox | undefined> {
-  const { runtime, node, nodeClasses, clock } = deps;
+  const { runtime, node, nodeClasses, sandboxDelays, clock } = deps;
+  const { uid } = pod.metadata;
   const target = formatPod(pod);
   // Record warnings only for a new sandbox, so that they do not repeat.
   const config = await sandboxConfig(deps, pod, attempt, createSandbox ? recorder : undefined).catch(
@@ -73,10 +77,12 @@ export async function podSandbox(
   if (!createSandbox) return { id: sandboxID, config, podIPs: podStatus.ips };
   let isAnswered = false;
   const reportDelay = async (): Promise<void> => {
-    const plugin = await runningNetworkPlugin(pod.metadata.uid).catch(() => undefined);
+    const plugin = await runningNetworkPlugin(uid).catch(() => undefined);
     if (isAnswered) return;
+    const seconds = delayMs / 1000;
+    sandboxDelays.set(uid, { seconds, ...(plugin !== undefined && { plugin }) });
     const because = plugin === undefined ? '' : `: it waits for the network plugin ${plugin}`;
-    const message = `The container runtime has not created the pod sandbox within ${delayMs / 1000} s${because}`;
+    const message = `The container runtime has not created the pod sandbox within ${String(seconds)} s${because}`;
     recorder.warning(reasons.sandboxDelayed, message);
   };
   try {
@@ -92,6 +98,7 @@ export async function podSandbox(
       () => void reportDelay(),
     ).finally(() => {
       isAnswered = true;
+      sandboxDelays.delete(uid);
     });
     if (pod.spec.hostNetwork === true) {
       results.push({ action: 'createPodSandbox', target });

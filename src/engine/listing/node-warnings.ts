@@ -1,6 +1,7 @@
 import { visible } from '../../text/visible-text.ts';
 import { pressureText } from '../view/pressure-text.ts';
-import type { EngineSnapshot, StatusURLSnapshot } from '../view/snapshot.ts';
+import { reasons } from '../view/reasons.ts';
+import type { EngineSnapshot, StatusURLSnapshot, WorkloadSnapshot } from '../view/snapshot.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { humanDuration } from '../../api/values/duration.ts';
 import { problemText } from '../../api/values/problem-text.ts';
@@ -18,7 +19,7 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
  * one line per error. Warnings are not included: they were logged when they were new, and `validate` prints them.
  */
 export function nodeWarnings(
-  { sources, pressures, runtime, pods, statusURLs = [] }: EngineSnapshot,
+  { sources, pressures, runtime, pods, statusURLs = [], workloads = [] }: EngineSnapshot,
   { wide, now }: { wide: boolean; now: number },
 ): string[] {
   const errors = sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
@@ -26,6 +27,7 @@ export function nodeWarnings(
     ...(runtime.error === undefined ? [] : [visible(`error: ${runtime.error}`)]),
     ...pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`)),
     ...statusURLs.flatMap((url) => statusURLLines(url, now)),
+    ...workloads.flatMap(unwrittenLines),
     ...undeclaredLines(pods.filter(({ isUndeclared }) => isUndeclared).length),
     ...problemLines(errors, now, wide),
   ];
@@ -36,6 +38,11 @@ function statusURLLines({ where, acceptedAt, failure }: StatusURLSnapshot, now: 
   const last = acceptedAt === undefined ? 'no status yet' : `no status since ${new Date(acceptedAt).toISOString()}`;
   const forText = `tried for ${humanDuration(Math.max(0, now - failure.since))}`;
   return [visible(`warning: ${where} has accepted ${last} (${forText}): ${failure.message}`)];
+}
+
+function unwrittenLines({ kind, namespace, name, conditions }: WorkloadSnapshot): string[] {
+  const unwritten = conditions.filter(({ reason }) => reason === reasons.recordNotWritten);
+  return unwritten.map(({ message }) => visible(`warning: ${kind} ${namespace}/${name}: ${message}`));
 }
 
 function undeclaredLines(count: number): string[] {

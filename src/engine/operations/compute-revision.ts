@@ -8,12 +8,22 @@ export type RevisionChoice =
   | {
       kind: 'kept';
       revision: PodRevision;
-      reason: 'Held' | 'RolledBack' | 'UpdateWindow' | 'UpdateLock';
+      reason: 'Held' | 'RolledBack' | KeptRevision['reason'] | 'UpdateWindow' | 'UpdateLock';
       message: string;
     };
 
-/** The annotations that prevent a new revision now. */
+/** Why a workload's pod keeps its revision. */
+export interface KeptRevision {
+  /** `RollOut`: until its turn. `OnDelete`: until an operator restarts it. */
+  reason: 'RollOut' | 'OnDelete';
+  /** A sentence without a full stop. */
+  message: string;
+}
+
+/** What prevents a new revision now. */
 export interface UpdateGates {
+  /** Why the pod waits in the rollout of its workload. */
+  rollOut?: KeptRevision | undefined;
   /** The closed window, as written. */
   closedWindow?: string | undefined;
   /** Path of the lock file that exists. */
@@ -37,7 +47,7 @@ export function computeUpdateGates(pod: Pod, now: Date, hasLock: (path: string) 
 export function computeRevision(
   record: PodRecord | undefined,
   declared: string,
-  { closedWindow, lock }: UpdateGates,
+  { rollOut, closedWindow, lock }: UpdateGates,
 ): RevisionChoice {
   if (record === undefined) return { kind: 'declared' };
   const { pin } = record;
@@ -53,6 +63,7 @@ export function computeRevision(
   }
   const current = currentRevision(record);
   if (current === undefined || current.name === declared) return { kind: 'declared' };
+  if (rollOut !== undefined && record.accepts !== declared) return { kind: 'kept', revision: current, ...rollOut };
   if (lock !== undefined) {
     return { kind: 'kept', revision: current, reason: 'UpdateLock', message: `updates wait while ${lock} exists` };
   }
@@ -60,6 +71,11 @@ export function computeRevision(
     return { kind: 'kept', revision: current, reason: 'UpdateWindow', message: `updates wait for ${closedWindow}` };
   }
   return { kind: 'declared' };
+}
+
+/** True if an operator or an automatic rollback chose the revision that the pod runs while this one is declared. */
+export function isPinned({ pin }: PodRecord, declared: string): boolean {
+  return pin !== undefined && (pin.whileDeclared === undefined || pin.whileDeclared === declared);
 }
 
 /** Returns the revision to roll back to: the last other one that was Ready. Returns undefined if there is none. */

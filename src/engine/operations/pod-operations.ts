@@ -18,7 +18,7 @@ const knownTimeoutMs = 1000;
 
 interface Deps {
   records: PodRecords;
-  revisions: Pick<PodRevisions, 'changes' | 'rollBack'>;
+  revisions: Pick<PodRevisions, 'acceptDeclared' | 'changes' | 'rollBack'>;
   /** Returns the pod of this name that runs or should run. Returns undefined if none is declared. */
   declaredPod: (pod: PodName) => Pod | undefined;
   /** Returns the sources whose last list has a pod of this name. */
@@ -96,11 +96,13 @@ export class PodOperations {
       case 'start': {
         if (record.isStopped !== true) return `${shown} was not stopped`;
         if (!alwaysRestarts(pod.spec)) await this.runAnew(pod);
+        await this.acceptDeclared(pod);
         await this.ask(pod, ({ isStopped: _isStopped, ...started }) => started);
         this.deps.startPod(this.declaredUID(pod));
         return this.asked(`${shown} started`, `${shown} starts`);
       }
       case 'restart':
+        if (await this.acceptDeclared(pod)) return `${shown} changes to the newest revision`;
         return this.deps.hasEnded(pod.metadata.uid) ? this.runAgain(pod) : this.restart(pod, request.container);
       case 'retry':
         if (this.deps.hasEnded(pod.metadata.uid)) return this.runAgain(pod);
@@ -185,6 +187,10 @@ export class PodOperations {
 
   private async ask({ metadata }: Pod, change: (newest: PodRecord) => PodRecord): Promise<void> {
     await this.deps.records.ask(metadata, change).catch(refuseUnwritten);
+  }
+
+  private acceptDeclared(pod: Pod): Promise<boolean> {
+    return this.deps.revisions.acceptDeclared(pod).catch(refuseUnwritten);
   }
 
   private async runAnew({ metadata }: Pod): Promise<void> {

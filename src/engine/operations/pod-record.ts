@@ -40,6 +40,8 @@ export interface PodRecord {
   /** Oldest first. */
   revisions: PodRevision[];
   pin?: Pin;
+  /** Name of the declared revision that the pod runs although its workload does not update it. */
+  accepts?: string;
   isStopped?: boolean;
   /** Ids of containers that must restart. */
   restart?: string[];
@@ -63,7 +65,7 @@ export function emptyRecord({ namespace, name }: Pick<PodRecord, 'namespace' | '
  * Returns the record with this revision as its current one. A known revision keeps its content and gets a new number.
  */
 export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number' | 'wasReady'>): PodRecord {
-  const rest = withoutPin(record);
+  const rest = withoutPin(withoutAccepted(record));
   const known = record.revisions.find(({ name }) => name === taken.name);
   const number = Math.max(0, ...record.revisions.map((revision) => revision.number)) + 1;
   const others = record.revisions.filter((revision) => revision !== known);
@@ -73,6 +75,10 @@ export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number
 
 /** Returns the record without its pin, so that the pod follows its manifest again. */
 export function withoutPin({ pin: _pin, ...rest }: PodRecord): PodRecord {
+  return rest;
+}
+
+function withoutAccepted({ accepts: _accepts, ...rest }: PodRecord): PodRecord {
   return rest;
 }
 
@@ -129,6 +135,7 @@ function isRecord(value: unknown): value is PodRecord {
     Array.isArray(record.revisions) &&
     record.revisions.every(isRevision) &&
     (record.pin === undefined || isPin(record.pin)) &&
+    (record.accepts === undefined || typeof record.accepts === 'string') &&
     (record.restart === undefined || isTexts(record.restart))
   );
 }

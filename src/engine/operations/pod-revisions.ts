@@ -11,7 +11,14 @@ import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
-import { computeRevision, computeUpdateGates, lateRollback, type UpdateGates } from './compute-revision.ts';
+import {
+  computeRevision,
+  computeUpdateGates,
+  isPinned,
+  type KeptRevision,
+  lateRollback,
+  type UpdateGates,
+} from './compute-revision.ts';
 import { declaredOrRefused, type RevisionSummary } from './operation.ts';
 import {
   currentRevision,
@@ -30,6 +37,8 @@ interface Deps {
   declaredPod: (pod: PodName) => Pod | undefined;
   /** True if this pod is Ready and nothing in it runs from an earlier manifest. */
   isWellAsDeclared: (pod: Pod) => boolean;
+  /** True for a pod that starts again once other pods have stopped. Its record stays until then. */
+  isRecreated: (pod: PodName) => boolean;
   /** Merges the lists of the sources again. */
   redeclare: () => void;
   wallClock: Pick<WallClockHistory, 'since'>;
@@ -41,6 +50,18 @@ interface Deps {
 export interface DeclaredPod {
   pod: Pod;
   isDerivedUID: boolean;
+  /** Why it keeps its accepted revision for now. Absent if it does not. */
+  keepsRevision?: KeptRevision;
+}
+
+/** The revision of a pod that is running or starting. */
+export interface AcceptedRevision {
+  pod: Pod;
+  takenAt: number;
+  /** True if it is the given one. */
+  isGiven: boolean;
+  /** True if it stays until an operator or the manifest changes that. */
+  isPinned: boolean;
 }
 
 /** Chooses the revisions that declared pods run, and rolls back those that are not Ready in time. */
@@ -60,13 +81,13 @@ export class PodRevisions {
   constructor(private readonly deps: Deps) {}
 
   /** Returns the revision to run of a pod that a source declares. Records a new revision. */
-  revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {
+  revisionToRun({ pod, isDerivedUID, keepsRevision }: DeclaredPod, from: string): DeclaredPod {
     const { records, clock } = this.deps;
     const key = podKey(pod.metadata);
     const name = this.nameOf(pod);
     this.declared.set(key, name);
     const record = records.of(pod.metadata);
-    const choice = computeRevision(record, name, this.gatesOf(pod));
+    const choice = computeRevision(record, name, { rollOut: keepsRevision, ...this.gatesOf(pod) });
     if (choice.kind === 'kept') {
       const { revision, reason, message } = choice;
       this.keep(key, revision, { reason, message: `${message}; revision ${revision.number} runs` });
@@ -82,17 +103,27 @@ export class PodRevisions {
     return { pod, isDerivedUID };
   }
 
+  /** Returns the accepted revision of a pod, compared with `pod`. Returns undefined if there is none. */
+  accepted(pod: Pod): AcceptedRevision | undefined {
+    const record = this.deps.records.of(pod.metadata);
+    const current = record && currentRevision(record);
+    if (record === undefined || current === undefined) return undefined;
+    const name = this.nameOf(pod);
+    const { takenAt } = current;
+    return { pod: current.pod, takenAt, isGiven: current.name === name, isPinned: isPinned(record, name) };
+  }
+
   /** Returns why the pod does not run its declared revision. Returns undefined if it does. */
   keptUpdate({ metadata }: Pod): WaitingUpdate | undefined {
     return this.kept.get(podKey(metadata));
   }
 
-  /** Drops a pod that is no longer declared. */
+  /** Drops a pod that is no longer declared, but not the record of one that starts again. */
   removed(pod: PodName): void {
     const key = podKey(pod);
     this.declared.delete(key);
     this.kept.delete(key);
-    this.deps.records.remove(pod);
+    if (!this.deps.isRecreated(pod)) this.deps.records.remove(pod);
   }
 
   /** Drops the pods that no source declares and that do not keep running. Called once all sources were read. */
@@ -111,6 +142,7 @@ export class PodRevisions {
     for (const record of records) this.reviewPod(record);
     const gated = [...this.kept.values()].some(({ reason }) => reason === 'UpdateWindow' || reason === 'UpdateLock');
     if (gated) void this.checkLocks().then(this.deps.redeclare);
+    else this.locks.clear();
     return gated || records.some(hasDeadline);
   }
 
@@ -151,12 +183,25 @@ export class PodRevisions {
     return records.of(record)?.current === number;
   }
 
+  /**
+   * Lets a pod that changes only when it is restarted change now. Resolves to false if it does not wait for that.
+   * Rejects if the record cannot be written.
+   */
+  async acceptDeclared({ metadata }: Pod): Promise<boolean> {
+    const key = podKey(metadata);
+    const accepts = this.declared.get(key);
+    if (accepts === undefined || this.kept.get(key)?.reason !== 'OnDelete') return false;
+    await this.deps.records.ask(metadata, (newest) => ({ ...newest, accepts }));
+    this.deps.redeclare();
+    return true;
+  }
+
   /** Emits an event if this is a change, so that readers of the snapshot read it again. */
   private keep(key: string, { pod }: PodRevision, update: WaitingUpdate): void {
-    const isNews = this.kept.get(key)?.reason !== update.reason;
+    const hasChanged = this.kept.get(key)?.reason !== update.reason;
     this.kept.set(key, update);
     const running = this.deps.declaredPod(pod.metadata) ?? pod;
-    if (isNews) podEventRecorder(this.deps.emit, running).normal(reasons.replacementWaits, update.message);
+    if (hasChanged) podEventRecorder(this.deps.emit, running).normal(reasons.replacementWaits, update.message);
   }
 
   private reviewPod(record: PodRecord): void {

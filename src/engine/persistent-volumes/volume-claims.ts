@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { LabelledNode } from '../../api/values/node-selector.ts';
 import type {
   ClaimName,
@@ -6,16 +5,15 @@ import type {
   PersistentVolumeClaim,
   StorageLookup,
 } from '../../api/values/persistent-volume.ts';
-import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { UserError } from '../../errors.ts';
 import { SerialQueue } from '../../flow/serial-queue.ts';
 import type { Logger } from '../../logger.ts';
 import { writeFileAtomic } from '../../files/write-file-atomic.ts';
-import { listFolder } from '../../files/list-folder.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { readRegularFile } from '../../files/regular-file.ts';
 import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';
 import { ClaimUses } from './claim-uses.ts';
-import { computeBinding, unknownClaim } from './compute-binding.ts';
+import { computeBinding } from './compute-binding.ts';
+import { holderRecord, readHolders } from './volume-holders.ts';
 
 /** A claim with its storage: a declared volume, or the claim's folder if `volume` is undefined. */
 export interface BoundClaim {
@@ -33,8 +31,6 @@ interface Deps {
   /** Set by the agent, which sets damaged records aside. */
   logger?: Pick<Logger, 'warn'>;
 }
-
-const maxRecordBytes = 64 * 1024;
 
 /**
  * Binds claims to declared volumes or to folders. A claim keeps its volume: the record
@@ -60,7 +56,7 @@ export class VolumeClaims {
    */
   bind(name: ClaimName): Promise<BoundClaim> {
     return this.turns.run(async () => {
-      this.holders ??= await this.readHolders();
+      this.holders ??= await readHolders(this.deps.rootDir, this.deps.logger);
       this.noteFolder(name, await hasClaimFolder(this.deps.rootDir, name));
       const bound = this.boundClaim(name);
       const { volume } = bound;
@@ -128,40 +124,8 @@ export class VolumeClaims {
 
   private async hold(volume: string, { namespace, name }: ClaimName): Promise<void> {
     const record = { claimRef: { namespace, name } };
-    await writeFileAtomic(this.recordOf(volume), `${JSON.stringify(record)}\n`);
+    await writeFileAtomic(holderRecord(this.deps.rootDir, volume), `${JSON.stringify(record)}\n`);
     this.holders?.set(volume, { namespace, name });
-  }
-
-  private async readHolders(): Promise<Map<string, ClaimName>> {
-    const holders = new Map<string, ClaimName>();
-    for (const volume of await listFolder(this.folder)) {
-      const claim = await this.readHolder(this.recordOf(volume));
-      if (claim !== undefined) holders.set(volume, claim);
-    }
-    return holders;
-  }
-
-  /** A damaged record counts as held by no known claim, so that no claim gets another claim's data. */
-  private async readHolder(path: string): Promise<ClaimName | undefined> {
-    try {
-      const value: unknown = JSON.parse((await readRegularFile(path, maxRecordBytes)).toString());
-      const { claimRef } = Object(value) as { claimRef?: unknown };
-      const { namespace, name } = Object(claimRef) as Partial<Record<keyof ClaimName, unknown>>;
-      if (typeof namespace === 'string' && typeof name === 'string') return { namespace, name };
-      throw new Error('it names no claim');
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return undefined;
-      this.deps.logger?.warn({ err: errorMessage(error), path }, 'The record of a persistent volume is damaged');
-      return unknownClaim;
-    }
-  }
-
-  private recordOf(volume: string): string {
-    return join(this.folder, volume, 'claim.json');
-  }
-
-  private get folder(): string {
-    return join(this.deps.rootDir, 'persistent-volumes');
   }
 }
 

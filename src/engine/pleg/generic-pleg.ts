@@ -293,9 +293,9 @@ export class GenericPleg {
 
 /** Records the listed pod. True if it changed since it was last read, or if that read failed. */
 function noteListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
-  const isNews = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
-  record.listed = isNews ? pod : undefined;
-  return isNews;
+  const hasChanged = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
+  record.listed = hasChanged ? pod : undefined;
+  return hasChanged;
 }
 
 function settle(record: PodRecord, pod: RuntimePod | undefined): void {

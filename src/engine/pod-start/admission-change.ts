@@ -10,7 +10,7 @@ export type AdmissionChange = 'room' | 'order' | 'node' | 'devices';
 /** A pod in one of these states takes no room. */
 const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);
 
-/** The news in an event. Returns undefined if there is none. */
+/** Returns the change that an event reports. Returns undefined if it reports none. */
 export function admissionChange(event: KubeletEvent): AdmissionChange | undefined {
   if (event.type === 'WorkerStateChanged') return endStates.has(event.state) ? 'room' : undefined;
   if (event.type === 'RuntimeReady') return 'node';

@@ -9,6 +9,7 @@ import { computePodChange } from '../in-place/compute-pod-change.ts';
 import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from '../lifecycle/node-fit.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import type { Emit } from '../view/event-bus.ts';
+import type { Meter } from '../view/meter.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import type { PendingResize } from '../status/generate-conditions.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
@@ -31,6 +32,7 @@ interface Deps {
   /** Pods for which others were stopped and that have not started yet. */
   reservedPods: () => Pod[];
   prepuller: RevisionPrepuller;
+  meter?: Pick<Meter, 'count'> | undefined;
   emit: Emit;
   /** Called when the status of a pod must show another wait. */
   onWaitChanged: (uid: string) => void;
@@ -138,7 +140,10 @@ export class InPlaceUpdates {
       images,
     });
     if (plan.do === 'wait') this.show(update, plan.update, misfit?.pending);
-    else update.pending = undefined;
+    else if (update.pending !== undefined) {
+      update.pending = undefined;
+      this.deps.onWaitChanged(uidOf(update.next));
+    }
     if (plan.do === 'pull' && toPull !== undefined) this.pull(entry, update, toPull);
     return plan.do === 'start';
   }
@@ -187,11 +192,16 @@ export class InPlaceUpdates {
   }
 
   private show(update: PendingUpdate, shown: WaitingUpdate, pending: PendingResize | undefined): void {
-    const isNews = update.shown.reason !== shown.reason || update.pending?.reason !== pending?.reason;
+    const hasChanged = update.shown.reason !== shown.reason || update.pending?.reason !== pending?.reason;
     update.shown = shown;
     update.pending = pending;
-    if (!isNews) return;
+    if (!hasChanged) return;
     const reason = pending === undefined ? reasons.replacementWaits : resizeReasons[pending.reason];
+    // The only reason that no later change of the node removes.
+    if (pending?.reason === 'Infeasible')
+      this.deps.meter?.count('kubelet_pod_infeasible_resizes_total', {
+        reason_detail: 'insufficient_node_allocatable',
+      });
     podEventRecorder(this.deps.emit, update.next).warning(reason, shown.message);
     this.deps.onWaitChanged(uidOf(update.next));
   }
@@ -239,8 +249,8 @@ function isRaise(current: Pod, next: Pod): boolean {
 const uidOf = ({ metadata }: Pod): string => metadata.uid;
 
 /** Reduces the pod to these containers. Returns undefined if it has none of them. */
-function withContainers(pod: Pod, isMeant: (name: string) => boolean): Pod | undefined {
-  const only = (containers: readonly Container[] = []): Container[] => containers.filter(({ name }) => isMeant(name));
+function withContainers(pod: Pod, isKept: (name: string) => boolean): Pod | undefined {
+  const only = (containers: readonly Container[] = []): Container[] => containers.filter(({ name }) => isKept(name));
   const { initContainers, containers } = pod.spec;
   const spec = { ...pod.spec, initContainers: only(initContainers), containers: only(containers) };
   return spec.initContainers.length + spec.containers.length === 0 ? undefined : { ...pod, spec };

@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { sourceOf, type SourceName } from '../../api/values/config-annotations.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { hasRunningContainer, isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
+import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
 import type { Replacement } from '../lifecycle/port-exchange.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import type { EarlierRevision } from './compute-pod-start.ts';
@@ -15,6 +16,7 @@ interface Deps {
   runtimePods: () => RuntimePod[];
   /** The pod with this UID in the runtime's last listing. */
   runtimePod: (uid: string) => RuntimePod | undefined;
+  appliedRevisions: Pick<AppliedRevisions, 'of'>;
   relistPod: (uid: string) => Promise<void>;
   housekeeping: { request: () => void };
   /** True if a source currently declares a pod with this full name. Its update may not be handled yet. */
@@ -42,9 +44,22 @@ export class PodReplacements {
     this.earlierPods = new Set(earlierPods);
   }
 
-  /** Keeps an undeclared pod of an earlier agent running. */
+  /** Keeps a pod of an earlier agent running. */
   keep(pod: Pod): void {
     this.deps.podManager.setPod(pod).outgoing = { source: sourceOf(pod) };
+  }
+
+  /**
+   * Keeps the revisions of an earlier agent running until their next revisions may start. Call it once all sources are
+   * read.
+   */
+  keepEarlier(): void {
+    const { runtimePods, workers, appliedRevisions } = this.deps;
+    for (const pod of runtimePods()) {
+      if (!hasRunningContainer(pod) || workers.has(pod.uid) || !this.isRunningOn(pod.uid)) continue;
+      const revision = appliedRevisions.of(pod.uid);
+      if (revision !== undefined) this.keep(revision);
+    }
   }
 
   /** Handles a pod that is no longer declared. Stops it unless its manifest only changed and it is running. */

@@ -56,8 +56,8 @@ type Resources = Pick<PodResources, 'admit' | 'readmit'>;
  * INVARIANTS: a running pod is not admitted again. Room made for a pod is reserved for it.
  */
 export class PodStarter {
-  /** News since the last `takeDue`. */
-  private readonly news = new Set<AdmissionChange>();
+  /** Changes since the last `takeDue`. */
+  private readonly changes = new Set<AdmissionChange>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -106,10 +106,10 @@ export class PodStarter {
   takeDue(): string[] {
     const retried = this.deps.podManager.entriesWith('isRetried');
     for (const entry of retried) entry.isRetried = false;
-    const news = (['node', 'devices', 'room', 'order'] as const).filter((one) => this.news.delete(one));
+    const changes = (['node', 'devices', 'room', 'order'] as const).filter((one) => this.changes.delete(one));
     const due = [
       ...retried.filter(({ wait }) => waitsForChange(wait)),
-      ...news.flatMap((one) => endedBy[one].flatMap((retryOn) => this.waitingFor(retryOn))),
+      ...changes.flatMap((one) => endedBy[one].flatMap((retryOn) => this.waitingFor(retryOn))),
     ];
     return [...new Set(due.map(({ pod }) => pod.metadata.uid))];
   }
@@ -124,10 +124,10 @@ export class PodStarter {
   }
 
   /** Records a change, and retries the admission of the pods that wait for it. */
-  recordChange(news: AdmissionChange): void {
-    if (this.news.has(news) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
+  recordChange(change: AdmissionChange): void {
+    if (this.changes.has(change) || !this.deps.podManager.entriesWith('wait').some(({ wait }) => waitsForChange(wait)))
       return;
-    this.news.add(news);
+    this.changes.add(change);
     this.deps.onDue();
   }
 

@@ -150,7 +150,8 @@ export class ProberManager {
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const recorder = podEventRecorder(emit, pod);
     const results = this.published[type];
-    const { id = '' } = this.view(pod, container.name).container ?? {};
+    const { id = '', state } = this.view(pod, container.name).container ?? {};
+    const isSpread = state === 'running' && clock.monotonic() - this.startedAtMonotonic < periodMs;
     const worker = new ProbeWorker({
       // The result of an earlier agent is valid until there is a new one.
       ...(results.has(id) && { resumed: { ...initialProbeState, containerID: id, onHold: type === 'startup' } }),
@@ -171,8 +172,8 @@ export class ProberManager {
         results.set(containerID, result);
         onChange({ podUID: uid, type, containerID, result });
       },
-      // Spreads the probes of pods that start together with the agent over their period.
-      delayMs: clock.monotonic() - this.startedAtMonotonic < periodMs ? random() * periodMs : 0,
+      // Spreads the probes of containers that ran before the agent over their period. Others start at different times.
+      delayMs: isSpread ? random() * periodMs : 0,
       clock,
     });
     const workers = this.workers.get(uid) ?? new Map<string, ProbeWorker>();

@@ -59,6 +59,7 @@ export class OutgoingText {
       case 'RuntimeReady':
       case 'SyncStarted':
       case 'WorkerStateChanged':
+      case 'WorkloadChanged':
         return event;
     }
   }

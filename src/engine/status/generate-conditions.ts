@@ -40,15 +40,18 @@ export interface ConditionsInput {
   phase: PodPhase;
   /** Conditions not set by the kubelet, for readiness gates. */
   foreignConditions: readonly PodCondition[];
+  /** True if the pod has a ready sandbox that is newer than `podStatus`. */
+  hasNewSandbox: boolean;
   resize?: ResizeState | undefined;
 }
 
 /** The conditions that the kubelet sets on a pod, in its order and without times. kubelet: status/generate.go */
 export function generateConditions(input: ConditionsInput): PodCondition[] {
-  const { pod, podStatus, containerStatuses, phase, foreignConditions } = input;
+  const { pod, podStatus, containerStatuses, phase, foreignConditions, hasNewSandbox } = input;
+  const isReadyToStart = hasNewSandbox || !podSandboxChanged(pod, podStatus).changed;
   const containersReady = containersReadyCondition(pod.spec, containerStatuses, phase);
   return [
-    { type: 'PodReadyToStartContainers', status: podSandboxChanged(pod, podStatus).changed ? 'False' : 'True' },
+    { type: 'PodReadyToStartContainers', status: isReadyToStart ? 'True' : 'False' },
     initializedCondition(pod.spec, containerStatuses, phase),
     readyCondition(pod.spec, containersReady, foreignConditions),
     containersReady,

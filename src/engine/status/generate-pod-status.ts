@@ -30,6 +30,8 @@ export interface PodStatusInput {
   startFailures: ReadonlyMap<string, StartFailure>;
   /** True if no container of the pod will be started again. */
   podIsTerminal: boolean;
+  /** True if the pod has a ready sandbox that is newer than `podStatus`. */
+  hasNewSandbox?: boolean;
   /** Milliseconds since the epoch. */
   now: number;
   /** Milliseconds since a wall-clock time. The default assumes that the clock was never changed. */
@@ -67,6 +69,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
     containerStatuses: [...initContainerStatuses, ...containerStatuses],
     phase: phaseAndReason.phase,
     foreignConditions,
+    hasNewSandbox: input.hasNewSandbox === true,
     resize: input.resize,
   });
   const [podIP, ...others] = sortPodIPs(podStatus.ips, nodeIPFamily);

@@ -85,8 +85,11 @@ export class PodStatuses {
     return this.deps.statusManager.get(uid) !== undefined;
   }
 
-  /** Sets the pod's status according to the runtime. `podIsTerminal` means that its containers do not restart. */
-  update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
+  /**
+   * Sets the pod's status according to the runtime. `podIsTerminal` means that its containers do not restart,
+   * `hasNewSandbox` that its sandbox and network are ready, although `podStatus` does not contain them yet.
+   */
+  update(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean, hasNewSandbox = false): PodStatus {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
     const { nodeIPFamily, statusRecords } = this.deps;
     const { uid } = pod.metadata;
@@ -112,6 +115,7 @@ export class PodStatuses {
       restarts,
       startFailures: reasonCache.of(uid),
       podIsTerminal,
+      hasNewSandbox,
       now,
       since,
       runtimeName: runtimeName(),
@@ -130,8 +134,10 @@ export class PodStatuses {
     return computeDoneContainers(pod, this.withDone(podStatus), record.done, this.isPastDeadline(pod, record));
   }
 
+  /** Stays true. A stamp has whole milliseconds, so the time since it may seem slightly shorter a moment later. */
   private isPastDeadline(pod: Pod, { acknowledgedAt }: StatusRecord): boolean {
-    const { wallClock } = this.deps;
+    const { wallClock, statusManager } = this.deps;
+    if (statusManager.get(pod.metadata.uid)?.reason === 'DeadlineExceeded') return true;
     return isPastActiveDeadline(pod, formatTime(acknowledgedAt), () => wallClock.since(acknowledgedAt));
   }
 

@@ -50,6 +50,8 @@ interface Deps {
   emit: Emit;
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
+  /** Resolves once no new connection to a Service leads to a stopping pod, or after a second. */
+  drained: () => Promise<void>;
   /** Reads the pod from the runtime. */
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
   /** Called after the agent changed the pod in the runtime. */
@@ -126,6 +128,8 @@ export class KubeletPodSyncer implements PodSyncer {
       });
     });
 
+    if (isFirst && mayBeRunning(podStatus)) await kuberuntime.clearMemoryQoS(pod, podStatus, signal);
+
     // Step 6: mount the volumes.
     const volumes = await this.mountVolumes(pod, recorder, signal);
 
@@ -141,7 +145,12 @@ export class KubeletPodSyncer implements PodSyncer {
     const retriedAtMonotonic = this.retriedAt.get(uid);
     const unfinishedHooks = statuses.unfinishedHooks(uid);
     const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic, removedContainers, unfinishedHooks };
-    const sync = { pod: effective, podStatus, probes, volumes, recorder, signal, resize, ...asked };
+    let hasNewSandbox = false;
+    const onSandboxReady = (): void => {
+      hasNewSandbox = true;
+      statuses.update(pod, podStatus, false, hasNewSandbox);
+    };
+    const sync = { pod: effective, podStatus, probes, volumes, recorder, signal, onSandboxReady, resize, ...asked };
     // Otherwise a kill after the removal of a done container would leave the record that it does not run again.
     if (areAllContainersRestarting(effective, podStatus)) await statuses.saveDone(pod, found);
     const results = await kuberuntime.syncPod(sync);
@@ -153,7 +162,7 @@ export class KubeletPodSyncer implements PodSyncer {
     if (results.length > 0) this.deps.onPodChanged(uid);
     // Otherwise the status of step 1 is still valid.
     const isChanged = results.length > 0 || removedContainers.length > 0 || resize !== undefined;
-    if (isFirst || isChanged) statuses.update(pod, podStatus, false);
+    if (isFirst || isChanged) statuses.update(pod, podStatus, false, hasNewSandbox);
     throwOnFailure(results, this.deps.clock.monotonic());
     // Once all containers are removed, they start again at once.
     if (results.some(({ action }) => action === 'resetContainer'))
@@ -171,6 +180,7 @@ export class KubeletPodSyncer implements PodSyncer {
     statuses.resume(pod, podStatus);
     statuses.update(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
+    await this.deps.drained();
     await this.kill(pod, podStatus, gracePeriodSeconds);
     signal.throwIfAborted();
     prober.removePod(pod.metadata.uid);

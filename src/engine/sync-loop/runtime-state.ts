@@ -60,6 +60,12 @@ export class RuntimeState {
     return this.name === 'containerd' && /^v?1\.[0-6]\./.test(this.version);
   }
 
+  /** True for runtimes that mount a whole image in place of the part that a container asks for. */
+  get ignoresImageSubPaths(): boolean {
+    if (this.name === 'cri-o') return /^v?1\.(?:[0-2]?\d|3[0-2])\./.test(this.version);
+    return this.name === 'containerd' && /^v?(?:1|2\.[01])\./.test(this.version);
+  }
+
   /** Checks the runtime periodically until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {

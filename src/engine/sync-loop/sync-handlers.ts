@@ -2,90 +2,63 @@ import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import type { BackOff } from '../../flow/back-off.ts';
 import type { PodUpdate, SourceId } from '../config/pod-config.ts';
-import type { EventBus } from '../view/event-bus.ts';
-import type { PodEvictions } from '../eviction/pod-evictions.ts';
-import type { PodGarbage } from '../gc/pod-garbage.ts';
-import { sourceOf, type SourceName } from '../../api/values/config-annotations.ts';
+import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ContainerEnd } from '../view/events.ts';
-import type { Housekeeping } from './housekeeping.ts';
-import type { ImageManager } from '../images/image-manager.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
 import type { RuntimePod } from '../container/runtime-pod.ts';
-import type { ProbeChange, ProberManager } from '../prober/prober-manager.ts';
+import type { ProbeChange } from '../prober/prober-manager.ts';
 import type { PodOperations } from '../operations/pod-operations.ts';
 import type { PodRevisions } from '../operations/pod-revisions.ts';
-import type { InPlaceUpdates } from '../pod-start/in-place-updates.ts';
-import type { PodManager } from '../pod-start/pod-manager.ts';
+import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
 import { PodLauncher } from '../pod-start/pod-launcher.ts';
 import { PodReplacements } from '../pod-start/pod-replacements.ts';
-import type { PodStarter } from '../pod-start/pod-starter.ts';
 import { podFullName, podRef } from '../../api/values/pod-names.ts';
+import { PodCleanups, type PodCleanupsDeps } from './pod-cleanups.ts';
 import type { KubeletPodSyncer } from './pod-syncer.ts';
-import type { PodWorkers } from '../pod-workers/pod-workers.ts';
-import type { ReasonCache } from '../status/reason-cache.ts';
-import type { StatusManager } from '../status/status-manager.ts';
-import type { StatusRecords } from '../status/status-records.ts';
-import type { ServiceNames } from '../service-names/service-names.ts';
+import { SeenSources } from './seen-sources.ts';
 import type { SyncHandler } from './sync-loop.ts';
 import type { UndeclaredRecords } from '../gc/undeclared-records.ts';
-import type { UndeclaredPods } from './undeclared-pods.ts';
 
-interface Deps {
-  podManager: PodManager;
-  workers: PodWorkers;
-  statusManager: StatusManager;
-  statusRecords: StatusRecords;
-  prober: ProberManager;
+interface Deps extends PodCleanupsDeps {
   /** Scheme of container ids. */
   runtimeName: () => string;
-  reasonCache: ReasonCache;
   syncer: Pick<KubeletPodSyncer, 'reportKeptClaims' | 'retry'>;
-  events: EventBus;
-  backOff: BackOff;
-  imageManager: Pick<ImageManager, 'forgetFailures'>;
-  serviceNames: Pick<ServiceNames, 'update'>;
-  evictions: PodEvictions;
-  garbage: PodGarbage;
   undeclaredRecords: Pick<UndeclaredRecords, 'record' | 'declared'>;
-  undeclaredPods: UndeclaredPods;
   /** Ids of all sources. */
   sourceIds: readonly SourceId[];
   /** The pods in the runtime's last listing. */
   runtimePods: () => RuntimePod[];
-  /** The pod with this UID in the runtime's last listing. */
-  runtimePod: (uid: string) => RuntimePod | undefined;
   relistPod: (uid: string) => Promise<void>;
-  housekeeping: Housekeeping;
-  starter: PodStarter;
-  inPlaceUpdates: InPlaceUpdates;
+  appliedRevisions: Pick<AppliedRevisions, 'of'>;
   operations: Pick<PodOperations, 'isStopped' | 'review'>;
   revisions: Pick<PodRevisions, 'review' | 'removed' | 'retainDeclared'>;
+  /** Decides again which pods the workloads of all sources want. */
+  decideWorkloads: () => void;
   clock: Pick<Clock, 'now'>;
-  /** True if a source currently declares a pod with this full name. Its update may not be handled yet. */
-  isNameDeclared: (fullName: string) => boolean;
-  /** If true, keeps pods of an earlier agent, except earlier revisions of declared pods. */
-  leaveOrphans: boolean;
+  /** True if a source other than this one currently declares this very pod. */
+  declaresElsewhere: (pod: Pod, sourceId: string) => boolean;
 }
 
 /** Handles the inputs of the sync loop with requests to the pod workers. kubelet: kubelet.go HandlePod… */
 export class SyncHandlers implements SyncHandler {
-  /** Ids of the sources whose first list was handled. */
-  private readonly sourcesSeen = new Set<string>();
   readonly replacements: PodReplacements;
   readonly launcher: PodLauncher;
+  private readonly sources: SeenSources;
+  private readonly cleanups: PodCleanups;
 
   constructor(private readonly deps: Deps) {
+    this.sources = new SeenSources(deps);
     this.replacements = new PodReplacements({
       ...deps,
-      mayBeDeclared: (uid) => this.mayBeDeclared(uid),
+      mayBeDeclared: (uid) => this.sources.mayDeclare(uid),
       removePod: (pod, source) => {
         this.removePod(pod, source);
       },
     });
     this.launcher = new PodLauncher({ ...deps, replacements: this.replacements });
+    this.cleanups = new PodCleanups({ ...deps, replacements: this.replacements, sources: this.sources });
   }
 
   /** Sets the pods of an earlier agent. Call it before the first input. */
@@ -95,9 +68,9 @@ export class SyncHandlers implements SyncHandler {
     this.launcher.adopt(earlierPods);
   }
 
-  /** True once the first list of every source is handled. kubelet: config/config.go SeenAllSources */
+  /** True once the first list of every source is handled. */
   get hasSeenAllSources(): boolean {
-    return this.unreadSources().length === 0;
+    return this.sources.areAllSeen;
   }
 
   /** True if the pod is no longer declared but runs until its next revision may start. */
@@ -134,19 +107,17 @@ export class SyncHandlers implements SyncHandler {
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
-          this.replacements.retire(podManager.get(pod.metadata.uid) ?? pod, source);
+          if (!this.deps.declaresElsewhere(pod, sourceId))
+            this.replacements.retire(podManager.get(pod.metadata.uid) ?? pod, source);
           break;
         case 'RECONCILE':
           break;
       }
     }
-    if (this.sourcesSeen.has(sourceId)) return;
-    this.sourcesSeen.add(sourceId);
+    if (!this.sources.add(sourceId)) return;
     // Starts the work that waited for this source.
     housekeeping.request();
-    if (!this.hasSeenAllSources) return;
-    this.keepUndeclared();
-    this.deps.revisions.retainDeclared();
+    if (this.hasSeenAllSources) this.cleanups.decideAboutEarlier();
   }
 
   private setDeclared(pod: Pod): void {
@@ -158,20 +129,13 @@ export class SyncHandlers implements SyncHandler {
   }
 
   /**
-   * Keeps pods of an earlier agent running until an operator confirms their stop. Housekeeping starts their workers.
-   */
-  private keepUndeclared(): void {
-    for (const pod of this.deps.undeclaredPods.decide()) this.replacements.keep(pod);
-  }
-
-  /**
    * Syncs the pods that use these objects: updates their volumes and retries failed starts. Does not change variables
    * of running containers. Retries the admission of pods that wait for a class.
    */
   handleConfigObjects(keys: readonly string[]): void {
     this.deps.starter.recordChange('order');
     const changed = new Set(keys);
-    if (keys.some((key) => key.startsWith('Service/'))) this.deps.serviceNames.update();
+    if (keys.some((key) => /^(Service|Endpoints|EndpointSlice)\//.test(key))) this.deps.services.update();
     const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
     for (const pod of this.deps.podManager.pods()) {
       const isConcerned = configObjectReferences(pod).some((key) => changed.has(key));
@@ -226,6 +190,10 @@ export class SyncHandlers implements SyncHandler {
     else this.launcher.startStopped(entry);
   }
 
+  handleWorkloads(): void {
+    this.deps.decideWorkloads();
+  }
+
   /** Applies readiness and startup to the status at once. The next sync does the rest. */
   handleProbeChange({ podUID, type, containerID, result }: ProbeChange): void {
     const pod = this.deps.podManager.get(podUID);
@@ -237,96 +205,8 @@ export class SyncHandlers implements SyncHandler {
     this.handlePodSync(podUID);
   }
 
-  /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
-    this.deps.housekeeping.taken();
-    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, garbage, starter } =
-      this.deps;
-    this.deps.operations.review();
-    const isUpdateDue = this.deps.revisions.review();
-    if (this.hasSeenAllSources) this.keepUndeclared();
-    for (const uid of this.deps.undeclaredPods.drainConfirmed()) {
-      const pod = podManager.get(uid);
-      if (pod !== undefined) this.replacements.retire(pod, sourceOf(pod));
-    }
-    const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
-
-    // Step 0: restart pods that were started while they stopped, and evicted pods whose back-off is over. Remove the
-    // containers and data of evicted pods.
-    for (const entry of podManager.entriesWith('startsAgain')) {
-      const { pod } = entry;
-      const { uid } = pod.metadata;
-      if (workers.has(uid) && workers.snapshot(uid).state !== 'finished') continue;
-      entry.startsAgain = false;
-      // The pod was stopped after the start was requested.
-      this.deps.syncer.retry(uid);
-      if (workers.has(uid)) workers.updatePod({ type: 'create', pod });
-    }
-    evictions.gc();
-    for (const pod of evictions.takeDue()) {
-      garbage.startFreshRemoval(pod.metadata.uid);
-      workers.updatePod({ type: 'create', pod });
-    }
-
-    // Step 1: stop workers of pods that are no longer declared, and drop finished ones.
-    const working = workers.syncKnownPods(desired);
-
-    // Step 2: drop pods that are neither declared nor have a worker.
-    const known = new Set([...desired, ...working.keys()]);
-    statusManager.retain(known);
-    this.deps.statusRecords.retain(known);
-    prober.retain(known);
-    reasonCache.retain(known);
-    events.retain(known);
-
-    // Step 3: start declared pods without a worker. They terminated under the same UID or waited for their earlier
-    // revision.
-    for (const pod of podManager.pods()) {
-      const { uid } = pod.metadata;
-      if (!working.has(uid) && !starter.isWaiting(uid)) starter.start(pod);
-    }
-
-    // Step 4: remove this agent's orphans in the runtime and on disk.
-    const kept = this.deps.undeclaredPods.kept();
-    const isSpared = (uid: string): boolean =>
-      known.has(uid) ||
-      this.mayBeDeclared(uid) ||
-      this.replacements.isRunningOn(uid) ||
-      this.isLeft(uid) ||
-      kept.has(uid);
-    garbage.startOrphanCleanUp(isSpared);
-    // A finished pod may have freed resources.
-    this.deps.inPlaceUpdates.proceed();
-    backOff.gc();
-    this.deps.imageManager.forgetFailures();
-
-    const isPodDue = podManager.pods().some((pod) => !workers.has(pod.metadata.uid)) || evictions.areWaiting;
-    const isEnding = [...working.values()].some(({ orphan }) => orphan);
-    const isInPlaceDue = this.deps.inPlaceUpdates.pods().length > 0;
-    if (isUpdateDue || isPodDue || isEnding || isInPlaceDue || !this.hasSeenAllSources)
-      this.deps.housekeeping.scheduleSoon();
-  }
-
-  private isLeft(uid: string): boolean {
-    if (!this.deps.leaveOrphans) return false;
-    const orphan = this.deps.runtimePod(uid);
-    return orphan === undefined || !this.deps.isNameDeclared(podFullName(orphan));
-  }
-
-  private unreadSources(): SourceId[] {
-    return this.deps.sourceIds.filter(({ id }) => !this.sourcesSeen.has(id));
-  }
-
-  /**
-   * True if an unread source may declare this pod of an earlier agent: a source of the same kind as the pod's. The
-   * kubelet waits for every source. Here a URL that does not answer does not delay pods from files. kubelet:
-   * config/config.go SeenAllSources
-   */
-  private mayBeDeclared(uid: string): boolean {
-    const unread = this.unreadSources();
-    if (unread.length === 0) return false;
-    const kind = this.deps.runtimePod(uid)?.source;
-    return kind === undefined || unread.some(({ source }) => source === kind);
+    this.cleanups.run();
   }
 
   /**

@@ -15,9 +15,10 @@ import type { SyncLoopMonitor } from './sync-loop-monitor.ts';
  *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   probe         probe workers                   → status, pod syncs
- *   sync          work queue, and parts with news → pod syncs
- *   admission     PodStarter, at news for them    → another try to admit waiting pods
+ *   sync          work queue, and components      → pod syncs
+ *   admission     PodStarter, at changes          → another try to admit waiting pods
  *   operation     operators, by the control socket → a pod is stopped or started
+ *   workloads     Workloads, at changes of their pods → which pods each workload declares
  *   housekeeping  2 s after an event, or 10 s later → clean-ups
  *   barrier       readers of the snapshot         → a call back after all earlier inputs
  */
@@ -29,6 +30,7 @@ export type SyncLoopInput =
   | { type: 'sync'; podUID: string }
   | { type: 'admission' }
   | { type: 'operation'; operation: 'stop' | 'start'; podUID: string }
+  | { type: 'workloads' }
   | { type: 'housekeeping' }
   | { type: 'barrier'; reached: () => void };
 
@@ -44,6 +46,8 @@ export interface SyncHandler {
   handleAdmission(): void;
   /** Called when an operator stopped or started a pod. */
   handleOperation(operation: 'stop' | 'start', podUID: string): void;
+  /** Called when a pod of a workload changed, or a time of a workload has come. */
+  handleWorkloads(): void;
   handlePodCleanups(): void;
 }
 
@@ -122,7 +126,9 @@ export async function runSyncLoop(
 
 /** False for inputs whose handlers only record the desired state; pod workers apply it once the runtime answers. */
 function needsRuntime({ type }: SyncLoopInput): boolean {
-  return type !== 'config' && type !== 'configObjects' && type !== 'operation' && type !== 'barrier';
+  return (
+    type !== 'config' && type !== 'configObjects' && type !== 'operation' && type !== 'workloads' && type !== 'barrier'
+  );
 }
 
 function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
@@ -147,6 +153,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
       return;
     case 'operation':
       handler.handleOperation(input.operation, input.podUID);
+      return;
+    case 'workloads':
+      handler.handleWorkloads();
       return;
     case 'housekeeping':
       handler.handlePodCleanups();

@@ -1,10 +1,10 @@
 import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import type { Pod } from '../../api/types.ts';
 import { sourceOf } from '../../api/values/config-annotations.ts';
-import { podFullName, podKey } from '../../api/values/pod-names.ts';
+import { podFullName, podKey, type PodName } from '../../api/values/pod-names.ts';
 import type { Logger } from '../../logger.ts';
 import { hasRunningContainer, isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
-import { computeKeptPods } from '../gc/compute-kept-pods.ts';
+import { computeKeptPods, type EarlierPod } from '../gc/compute-kept-pods.ts';
 import type { UndeclaredRecords } from '../gc/undeclared-records.ts';
 import type { AppliedRevisions } from '../in-place/applied-revisions.ts';
 import type { PodManager } from '../pod-start/pod-manager.ts';
@@ -20,6 +20,10 @@ interface Deps {
   runtimePods: () => readonly RuntimePod[];
   /** True if a source currently declares a pod with this full name. */
   isNameDeclared: (fullName: string) => boolean;
+  /** True if a declared workload may have a pod of this name, even if it does not want one now. */
+  isOfWorkload: (pod: PodName) => boolean;
+  /** True if a source currently declares a pod or a workload. */
+  declaresAny: () => boolean;
   /**
    * True if undeclared pods may stop, even if these are all pods: because of `--prune` or a source that confirms it.
    */
@@ -54,24 +58,39 @@ export class UndeclaredPods {
     return this.decided?.has(uid) === true;
   }
 
+  /** True if pods are kept running. */
+  keepsAny(): boolean {
+    return this.decided !== undefined && this.decided.size > 0;
+  }
+
   /** UIDs of pods that must not be stopped. Until all sources are read, based on the manifests known so far. */
   kept(): Set<string> {
     if (this.decided !== undefined) return this.decided;
-    const { podManager, appliedRevisions, undeclaredRecords, runtimePods, isNameDeclared, isConfirmed } = this.deps;
-    if (isConfirmed()) return new Set();
+    const { declaresAny, isConfirmed } = this.deps;
+    return new Set(isConfirmed() ? [] : computeKeptPods(this.earlierPods(), declaresAny()));
+  }
+
+  /** True if no manifest declares a pod of the earlier agent, and nobody confirmed that. */
+  maySourcesBeWrong(): boolean {
+    return !this.deps.isConfirmed() && !this.earlierPods().some(({ isDeclared }) => isDeclared);
+  }
+
+  private earlierPods(): EarlierPod[] {
+    const { podManager, appliedRevisions, undeclaredRecords, runtimePods, isNameDeclared, isOfWorkload } = this.deps;
+    const isNamed = (pod: PodName): boolean => isNameDeclared(podFullName(pod)) || isOfWorkload(pod);
     const running = new Map(runtimePods().map((pod) => [pod.uid, pod]));
-    const earlier = this.earlier.map((uid) => {
+    return this.earlier.map((uid) => {
       const [revision, pod] = [appliedRevisions.of(uid), running.get(uid)];
       const named = pod ?? revision?.metadata;
       return {
         uid,
         source: pod?.source ?? (revision && sourceOf(revision)),
         isRunning: pod !== undefined && mayRun(pod, revision),
-        isDeclared: podManager.get(uid) !== undefined || (named !== undefined && isNameDeclared(podFullName(named))),
+        runsOnce: revision !== undefined && !alwaysRestarts(revision.spec),
+        isDeclared: podManager.get(uid) !== undefined || (named !== undefined && isNamed(named)),
         state: undeclaredRecords.of(uid),
       };
     });
-    return new Set(computeKeptPods(earlier));
   }
 
   /** Call it once all sources are read. The first call returns the revisions that keep running. */
@@ -112,4 +131,4 @@ function mayRun(pod: RuntimePod, revision: Pod | undefined): boolean {
 }
 
 const notDeclaredText =
-  'No manifest declares this pod. It keeps running, because otherwise this start would stop every pod';
+  'No manifest declares this pod. It is kept, because otherwise this start would remove every pod';

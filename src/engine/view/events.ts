@@ -1,14 +1,24 @@
+import type { WorkloadName } from '../../api/values/workload.ts';
 import type { PodRef } from '../../api/values/pod-names.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { PodLifecycleEventType } from '../container/pod-lifecycle-event.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
+import type { DeclaredObjectRef } from './service-problem.ts';
 
 export type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
 /** Every event of the engine, in order of occurrence. Grouped by emitter. */
 export type KubeletEvent = { /** Milliseconds since the epoch. */ at: number } & (
-  SourceEvent | PodConfigEvent | PlegEvent | WorkerEvent | StatusEvent | RecordedEvent | PullEvent | RuntimeEvent
+  | SourceEvent
+  | PodConfigEvent
+  | PlegEvent
+  | WorkerEvent
+  | StatusEvent
+  | WorkloadEvent
+  | RecordedEvent
+  | PullEvent
+  | RuntimeEvent
 );
 
 /** config: a source was read. */
@@ -73,6 +83,14 @@ interface StatusEvent {
   ready: boolean;
 }
 
+/** workloads: the counts or conditions of a workload changed (the snapshot has them). */
+interface WorkloadEvent extends WorkloadName {
+  type: 'WorkloadChanged';
+  desired: number;
+  updated: number;
+  available: number;
+}
+
 /** Kubernetes events, as `kubectl describe` lists them. */
 interface RecordedEvent {
   type: 'Recorded';
@@ -82,14 +100,21 @@ interface RecordedEvent {
   message: string;
   /** A hint for the user, in the log. */
   hint?: string;
-  /** Absent for an event of the node. */
+  /** Absent for an event of the node or of another object. */
   pod?: PodRef;
+  /** Set for an event of a workload. */
+  workload?: WorkloadName;
+  /** Set for an event of a Service. */
+  object?: DeclaredObjectRef;
   containerName?: string;
   cause?: EventCause;
 }
 
-/** Distinguishes the causes of events with the same reason: a failed pull, or a limit of the pod itself. */
-export type EventCause = 'imagePull' | 'storageLimit';
+/**
+ * Distinguishes the causes of events with the same reason: a failed pull, one that only verifies the pod's credentials
+ * for a present image, or a limit of the pod itself.
+ */
+export type EventCause = 'imagePull' | 'imageCredentials' | 'storageLimit';
 
 /** images: progress of a pull, about once a second. Some runtimes report no progress. */
 interface PullEvent {

@@ -77,10 +77,14 @@ export const reasons = {
   /** Ours: containerd could not work with its store. */
   storeReplaced: 'ContainerdStoreReplaced',
   unhealthy: 'Unhealthy',
+  // Not in the kubelet, which nothing restores.
+  upgradeUndone: 'UpgradeUndone',
   // Not in the kubelet, which only updates its Node object.
   nodeAddressChanged: 'NodeAddressChanged',
   // Not in the kubelet, whose runtime silently sends a program's packets to the pod.
   hostPortInUse: 'HostPortInUse',
+  // Not in the kubelet, which does nothing with Services.
+  serviceProblem: 'ServiceProblem',
   // Not in the kubelet, which has no rules for pods.
   networkRulesRestored: 'NetworkRulesRestored',
   // Not in the kubelet, which gives pods servers that they cannot reach.
@@ -120,6 +124,16 @@ export const reasons = {
   waitingForPods: 'WaitingForPods',
   // Not in the kubelet, which blocks while it waits.
   waitingForDevices: 'WaitingForDevices',
+  // Not in the kubelet: a replica's name belongs to another pod.
+  nameTaken: 'NameTaken',
+  // Ours: the disk takes no record of a workload.
+  recordNotWritten: 'RecordNotWritten',
+  // kubelet: pkg/controller/job, pkg/controller/cronjob
+  jobAlreadyActive: 'JobAlreadyActive',
+  missSchedule: 'MissSchedule',
+  resumed: 'Resumed',
+  successfulCreate: 'SuccessfulCreate',
+  suspended: 'Suspended',
 } as const;
 
 /** Last words of the message about a revision that waits while the previous revision still runs. */

@@ -1,9 +1,12 @@
 import type { Pod } from '../../api/types.ts';
+import type { WorkloadName } from '../../api/values/workload.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { KubeletEvent, ManifestProblem } from './events.ts';
 import type { retryTexts } from './retry-texts.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
+import type { ServiceProblemSnapshot } from './service-problem.ts';
+import type { CronJobStatus, JobStatus } from './job-status.ts';
 import type { FaultSnapshot } from '../../flow/faults.ts';
 
 /**
@@ -26,8 +29,44 @@ export interface EngineSnapshot {
   faults: FaultSnapshot[];
   /** Absent if there are none. */
   statusURLs?: StatusURLSnapshot[];
+  /** Absent if there are none. */
+  workloads?: WorkloadSnapshot[];
+  /** Absent if there are none. */
+  serviceProblems?: ServiceProblemSnapshot[];
   /** Declared pods and those that are still terminating, sorted by namespace and name. */
   pods: PodSnapshot[];
+}
+
+/** The state of a workload. Counts are numbers of pods. */
+export interface WorkloadStatus extends WorkloadName {
+  /** How many pods it should have. */
+  desired: number;
+  /** How many it has, without those that are stopping. */
+  current: number;
+  ready: number;
+  /** Ready for at least minReadySeconds. */
+  available: number;
+  /** Pods of the newest revision. */
+  updated: number;
+  /** As in `kubectl get -o json`, such as Available and Progressing of a Deployment. */
+  conditions: readonly WorkloadCondition[];
+  /** Of a Job. */
+  job?: JobStatus;
+  /** Of a CronJob. */
+  cronJob?: CronJobStatus;
+}
+
+export interface WorkloadCondition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  message: string;
+}
+
+export interface WorkloadSnapshot extends WorkloadStatus {
+  /** Names of the pods that it wants now, in its namespace. */
+  pods: string[];
+  declaredBy?: Declarer;
 }
 
 export interface RuntimeSnapshot {
@@ -126,6 +165,8 @@ export interface PodSnapshot {
   rejection?: Rejection;
   /** The pods that it waits for before it starts. Absent if it does not wait for any. */
   awaits?: AwaitedPods;
+  /** Set while the runtime takes long to create the sandbox of the pod. */
+  sandboxDelay?: SandboxDelay;
   /** Running pulls with known progress. Absent if empty. */
   pulls?: PullSnapshot[];
   /** The pod's newest events, oldest first, at most 64. */
@@ -146,6 +187,14 @@ export interface AwaitedPods {
   /** Declared, but not Ready. */
   unready: readonly string[];
   undeclared: readonly string[];
+}
+
+/** A sandbox that the runtime is still creating. */
+export interface SandboxDelay {
+  /** The runtime has not answered within this time. */
+  seconds: number;
+  /** The network plugin (CNI) that it waits for. Absent if none runs. */
+  plugin?: string;
 }
 
 /** Why a pod cannot run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */
@@ -187,6 +236,7 @@ export interface EngineActivity {
   lastRelistAt?: number;
   /** Declared pods and those that are still terminating. */
   pods: PodActivity[];
+  workloads: WorkloadStatus[];
   /** Worker states of pods that were found only in the runtime. */
   runtimeOnly: PodWorkerState[];
 }

@@ -16,6 +16,7 @@ import { type ConfigObjectChange, computeConfigObjectChanges } from './config-ob
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
 import { computeRevision, type UpdateGates } from '../../engine/operations/compute-revision.ts';
 import { type PodRecord, revisionName } from '../../engine/operations/pod-record.ts';
+import { ownsPod } from '../../engine/workloads/owns-pod.ts';
 import type { CurrentNode, CurrentPod, DesiredNode } from './node-state.ts';
 
 export interface NodeDiff {
@@ -38,9 +39,13 @@ export interface PodChange {
 /** Computes the changes from the current pods of a node to the desired ones, ordered by pod name. */
 export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): NodeDiff {
   const declared = desired.pods.map((pod) => {
+    const fullName = podFullName(pod.metadata);
     const running = runningPod(current.pods, pod);
     const change =
-      operatedChange(current.records.get(podFullName(pod.metadata)), pod, desired.updateGates?.(pod) ?? {}) ??
+      operatedChange(current.records.get(fullName), pod, {
+        ...desired.updateGates?.(pod),
+        rollOut: desired.rollOuts.get(fullName),
+      }) ??
       (running
         ? changeOf(running, pod, current.inPlace, desired)
         : planned('start', pod, 'no pod with this name runs'));
@@ -49,14 +54,19 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const names = new Set(desired.pods.map(({ metadata }) => podFullName(metadata)));
   const isOfOtherURL = ({ source, origin = '' }: CurrentPod): boolean =>
     source === 'http' && !desired.urls.includes(origin);
-  const isDeclared = (each: CurrentPod): boolean => names.has(podFullName(each.pod.metadata)) || isOfOtherURL(each);
-  const kept = desired.declaresNothing === true ? new Set<string>() : keptPods(current.pods, isDeclared);
+  const isDeclared = (each: CurrentPod): boolean =>
+    names.has(podFullName(each.pod.metadata)) ||
+    isOfOtherURL(each) ||
+    (desired.workloads ?? []).some((workload) => ownsPod(workload, each.pod.metadata));
+  const kept = desired.declaresNothing === true ? new Set<string>() : keptPods(current.pods, isDeclared, desired);
   const others = current.pods
     .filter(({ pod }) => !names.has(podFullName(pod.metadata)))
     .map((each) => {
       const { pod, source } = each;
       if (source === 'applied') return planned('stay', pod, 'kubelet-ts apply declared it');
       if (isOfOtherURL(each)) return planned('stay', pod, 'a URL declares it');
+      const extra = desired.extraPods.get(podFullName(pod.metadata));
+      if (extra !== undefined) return planned('stay', pod, extra);
       return kept.has(pod.metadata.uid)
         ? planned('stay', pod, 'no manifest declares it; only a start with --prune stops it')
         : planned('stop', pod, 'no manifest declares it');
@@ -70,15 +80,21 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
 }
 
 /** UIDs of the pods that keep running without a manifest, by the rule that a start applies. */
-function keptPods(pods: readonly CurrentPod[], isDeclared: (pod: CurrentPod) => boolean): Set<string> {
+function keptPods(
+  pods: readonly CurrentPod[],
+  isDeclared: (pod: CurrentPod) => boolean,
+  desired: DesiredNode,
+): Set<string> {
   const earlier = pods.map((each) => ({
     uid: each.pod.metadata.uid,
     source: each.source,
-    isRunning: each.isLeftRunning === true,
+    isRunning: each.left === 'running',
+    runsOnce: !alwaysRestarts(each.pod.spec),
     isDeclared: isDeclared(each),
     state: each.undeclared,
   }));
-  return new Set(computeKeptPods(earlier));
+  const isStart = pods.some(({ left }) => left !== undefined);
+  return new Set(computeKeptPods(earlier, desired.pods.length > 0 || !isStart));
 }
 
 /**
@@ -90,7 +106,7 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
-/** A request of an operator, a closed window or a lock wins over the manifest. Returns undefined if there is none. */
+/** A request of an operator or an update gate wins over the manifest. Returns undefined if there is none. */
 function operatedChange(record: PodRecord | undefined, desired: Pod, gates: UpdateGates): PodChange | undefined {
   if (record?.isStopped === true) return planned('stay', desired, 'it is stopped until kubelet-ts start');
   const choice = computeRevision(record, revisionName(desired), gates);

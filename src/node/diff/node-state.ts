@@ -1,8 +1,9 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
+import type { DeclaredWorkload } from '../../api/values/workload.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
-import type { UpdateGates } from '../../engine/operations/compute-revision.ts';
+import type { KeptRevision, UpdateGates } from '../../engine/operations/compute-revision.ts';
 import type { UndeclaredState } from '../../engine/gc/undeclared-records.ts';
 import type { PodRecord } from '../../engine/operations/pod-record.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
@@ -25,8 +26,8 @@ export interface CurrentPod {
   source: SourceName;
   /** Path or URL of its manifest, from which its UID is derived; undefined if unknown. */
   origin?: string;
-  /** True if it runs while no agent does, so that the next start decides what happens to it. Absent if not. */
-  isLeftRunning?: boolean;
+  /** What it does while no agent runs, so that the next start decides what happens to it. Absent if one runs. */
+  left?: 'running' | 'ended';
   /** What was decided about it after its manifest was removed. Absent if nothing was. */
   undeclared?: UndeclaredState;
 }
@@ -34,6 +35,8 @@ export interface CurrentPod {
 /** The desired state of a node. */
 export interface DesiredNode {
   pods: readonly Pod[];
+  /** The workloads of the manifests. Absent if they have none. */
+  workloads?: readonly DeclaredWorkload[];
   configObjects: readonly ConfigObject[];
   /** True if the manifests are deliberately an empty list, so that no pod is kept. Absent if not. */
   declaresNothing?: boolean;
@@ -43,6 +46,10 @@ export interface DesiredNode {
   derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
+  /** Why pods of workloads keep the revision that they run, by their full names. */
+  rollOuts: ReadonlyMap<string, KeptRevision>;
+  /** Why pods may run that only an update of a workload adds, by their full names. */
+  extraPods: ReadonlyMap<string, string>;
   /** The update windows and lock files that currently prevent new revisions. Absent if they do not count. */
   updateGates?: (pod: Pod) => UpdateGates;
 }

@@ -1,12 +1,7 @@
-import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
-import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { Pod } from '../../api/types.ts';
 import { sourceOf } from '../../api/values/config-annotations.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { defaultInPlacePolicy } from '../../api/values/in-place.ts';
-import { podUIDHash } from '../../engine/config/load-manifest.ts';
-import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
-import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
 import { readRecords } from '../../engine/operations/pod-records.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
@@ -22,23 +17,18 @@ import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import type { Connect, RuntimePlace } from '../runtime-connection.ts';
 import { withRuntime } from '../with-runtime.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
+import type { KeptManifest } from './read-kept-manifests.ts';
 
-interface Request extends Omit<StaticPodNode, 'rootDir'>, RuntimePlace {
+interface Request extends RuntimePlace {
+  kept: readonly KeptManifest[];
   /** Snapshot of the running agent; undefined if none runs. */
   snapshot: EngineSnapshot | undefined;
   connect: Connect;
 }
 
-/** A manifest as the agent last read it, with its declarations. */
-type KeptManifest = LastGood & Manifests;
-
 /** Reads the current state of the node: from its agent or, without one, from our pods in the runtime. */
 export async function readCurrentNode(request: Request): Promise<CurrentNode> {
-  const { rootDir, nodeName, featureGates, snapshot } = request;
-  const kept = (await readLastGood(rootDir)).map((entry): KeptManifest => {
-    const { body, source, where } = entry;
-    return { ...entry, ...loadManifests(body, { origin: where, nodeName, featureGates, source, hash: podUIDHash }) };
-  });
+  const { rootDir, kept, snapshot } = request;
   return {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
     configObjects: kept.flatMap(({ configObjects }) => configObjects),
@@ -74,7 +64,7 @@ async function runtimePods(request: Request, kept: readonly KeptManifest[]): Pro
       return [
         {
           ...pod,
-          ...(mayBeRunning(status) && { isLeftRunning: true }),
+          left: mayBeRunning(status) ? ('running' as const) : ('ended' as const),
           ...(undeclared !== undefined && { undeclared }),
         },
       ];

@@ -9,12 +9,14 @@ import { readManifestURL } from '../sources/read-manifest-url.ts';
 import { withNodeClasses } from '../sources/with-node-classes.ts';
 import { joined, type ManifestsRequest, readManifests } from '../sources/read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';
+import { type KnownWorkloads, withWorkloadPods } from './with-workload-pods.ts';
 
 interface Request extends ManifestsRequest {
   /** Classes of the configuration. */
   runtimeClasses: readonly RuntimeClass[];
   /** URLs of other manifests. */
   remote: readonly RemoteManifestOptions[];
+  workloads: KnownWorkloads;
 }
 
 /** Reads the declarations of the manifests, and their UIDs under other origins. */
@@ -28,8 +30,11 @@ export async function readDesiredNode(request: Request): Promise<DesiredNode & S
   const textOf = new Map(
     texts.flatMap(({ bytes }) => podsOf(bytes, stdinOrigin).map((pod) => [podFullName(pod.metadata), bytes] as const)),
   );
+  const declared = joined([files, ...remote]);
   return {
-    ...withNodeClasses(joined([files, ...remote]), request.runtimeClasses),
+    ...withNodeClasses(withWorkloadPods(declared, request.workloads), request.runtimeClasses),
+    // Without those of templates that only records still have.
+    problems: withNodeClasses(declared, request.runtimeClasses).problems,
     urls: remote.map(({ where }) => where),
     uidUnder: (pod, origin) => {
       const text = textOf.get(podFullName(pod.metadata));

@@ -1,11 +1,12 @@
 import { lstat, readFile, realpath, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { managedPaths } from '../../containerd/managed-paths.ts';
+import { type Snapshotter, snapshotterIn } from '../../containerd/snapshotter.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
 import { readMountInfo } from '../../engine/host/mount-info.ts';
 import { readClockSettings } from '../../engine/host/wall-clock-store.ts';
 import { hasCode } from '../../errors.ts';
-import { findReadOnlyMount } from '../../files/read-only-mount.ts';
+import { findMount, findReadOnlyMount } from '../../files/read-only-mount.ts';
 import { buildTime } from '../../process/build-time.ts';
 import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from './checks/facts.ts';
 import type { Fact } from './checks/finding.ts';
@@ -21,7 +22,8 @@ export async function readClock(rootDir: string): Promise<ClockFacts> {
 }
 
 export async function readMemory(rootDir: string): Promise<MemoryFacts> {
-  const [text, machine] = await Promise.all([readFile('/proc/meminfo', 'utf8'), readMachine(await existing(rootDir))]);
+  const place = await existing(rootDir);
+  const [text, machine] = await Promise.all([readFile('/proc/meminfo', 'utf8'), readMachine(place)]);
   const kibibytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1] ?? '0';
   const { swaps, hasSwapController, memoryBytes } = machine;
   return { availableBytes: BigInt(kibibytes) * 1024n, totalBytes: memoryBytes, swaps, hasSwapController };
@@ -29,9 +31,12 @@ export async function readMemory(rootDir: string): Promise<MemoryFacts> {
 
 export async function readDisk(use: DiskFacts['use'], path: string): Promise<DiskFacts> {
   const { bavail, bsize, blocks, ffree, files } = await statfs(await existing(path), { bigint: true });
-  const readOnlyMount = findReadOnlyMount(await realpath(await existing(path)), await readMountInfo());
+  const [realPath, mountInfo] = [await realpath(await existing(path)), await readMountInfo()];
+  const readOnlyMount = findReadOnlyMount(realPath, mountInfo);
+  const mount = findMount(realPath, mountInfo);
+  const noexecMount = mount?.options.includes('noexec') === true ? mount.point : undefined;
   const inodesOf = { freeInodes: ffree, inodes: files };
-  return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, ...inodesOf, readOnlyMount };
+  return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, ...inodesOf, readOnlyMount, noexecMount };
 }
 
 /** The folder of images: that of the runtime if it answers, or else that of the managed containerd. */
@@ -39,6 +44,11 @@ export async function imageFolder(rootDir: string, runtime: Fact<RuntimeFacts>):
   const isAnswering = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.answer !== undefined;
   const folders = isAnswering ? await readImageFolders(endpointOf(runtime.value)).catch(() => []) : [];
   return folders[0] ?? managedPaths(rootDir).root;
+}
+
+/** The snapshotter of the managed containerd. */
+export async function readSnapshotter(rootDir: string): Promise<Snapshotter> {
+  return snapshotterIn(await readFile(managedPaths(rootDir).configFile, 'utf8').catch(() => ''));
 }
 
 const endpointOf = (runtime: RuntimeFacts): string => (runtime.kind === 'chosen' ? runtime.endpoint : '');

@@ -7,7 +7,10 @@ import { listPIDs, readProcessFile } from '../../process/process-identity.ts';
 import { fetchAgent } from '../../server/control/control-client.ts';
 import { listAgents } from '../../server/control/list-agents.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
-import type { AgentFacts, PortFacts } from './checks/facts.ts';
+import { describeListener, findPortListeners } from '../../engine/network/port-listeners.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+import { readManifests } from '../sources/read-manifests.ts';
+import type { AgentFacts, HostPortFacts, PortFacts } from './checks/facts.ts';
 
 export interface Port {
   port: number;
@@ -28,6 +31,21 @@ export async function readPort({ port, flag }: Port): Promise<PortFacts> {
     if (await holdsSocket(pid, inodes)) return { port, flag, holder: { pid, command: await commandOf(pid) } };
   }
   return { port, flag, holder: { command: 'a program that this user cannot see' } };
+}
+
+/** The programs that listen on host ports of the pods in these files and folders. */
+export async function readHostPorts(options: NodeOptions): Promise<HostPortFacts[]> {
+  const { manifestPaths: manifests, nodeName, featureGates, rootDir } = options;
+  const { pods } = await readManifests({ manifests, nodeName, featureGates, rootDir, stdin: undefined });
+  const found = await Promise.all(
+    pods.map(async (pod) =>
+      (await findPortListeners(pod)).map((listener) => ({
+        pod: pod.metadata.name,
+        sentence: describeListener(listener),
+      })),
+    ),
+  );
+  return found.flat();
 }
 
 /** Inodes of the sockets that listen on a port, from the text of /proc/net/tcp. */

@@ -1,8 +1,10 @@
 import { findContainerd, type InstalledContainerd } from '../../containerd/find-containerd.ts';
 import { probeEndpoint } from '../../containerd/probe-endpoint.ts';
+import { readStoreDamage } from '../../containerd/store-damage.ts';
 import { openChannel } from '../../cri/grpc-channel.ts';
 import { grpcImageService } from '../../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../cri/grpc-runtime-service.ts';
+import { configValue } from '../../cri/status-info.ts';
 import { podNetworkCommands } from '../../cri/pod-network-commands.ts';
 import { reportedCgroupDriver } from '../../engine/container-manager/read-cgroup-driver.ts';
 import { pathExists } from '../../files/path-exists.ts';
@@ -29,10 +31,13 @@ export async function readRuntime({ rootDir, containerRuntimeEndpoint }: Request
     return { kind: 'none', trouble: troubleOf(error) };
   }
   const { endpoint, managed, because } = chosen;
-  const [programs, answer] = await Promise.all([
+  const [programs, ownAnswer] = await Promise.all([
     managed ? findContainerd().then(programsOf, troubleOf) : undefined,
     readAnswer(endpoint),
   ]);
+  const isSilent = ownAnswer === undefined || 'message' in ownAnswer;
+  const damage = managed && isSilent ? await readStoreDamage(rootDir) : undefined;
+  const answer = damage === undefined ? ownAnswer : troubleOf(damage);
   return { kind: 'chosen', endpoint, managed, because, ...(programs && { programs }), ...(answer && { answer }) };
 }
 
@@ -64,7 +69,7 @@ async function queryRuntime(
   const channel = openChannel(endpoint);
   try {
     const runtime = grpcRuntimeService(channel, queryMs);
-    const [{ status, info }, driver, hasSystemd] = await Promise.all([
+    const [{ status, info, runtimeHandlers }, driver, hasSystemd] = await Promise.all([
       runtime.status({ verbose: true }),
       reportedCgroupDriver(runtime),
       pathExists('/run/systemd/system'),
@@ -75,11 +80,22 @@ async function queryRuntime(
       conditions: status?.conditions ?? [],
       networkCommands: podNetworkCommands(info),
       ...(driver !== undefined && { cgroupDriver: driver }),
+      ...handlersIn(runtimeHandlers, info),
       hasSystemd,
     };
   } finally {
     channel.close();
   }
+}
+
+/** containerd reports them since 2.0, and its configuration before that. */
+function handlersIn(
+  reported: readonly { name: string }[],
+  info: Readonly<Record<string, string>>,
+): Pick<RuntimeAnswer, 'handlers'> {
+  const configured = configValue(info, ['containerd', 'runtimes']);
+  const names = reported.length > 0 ? reported.map(({ name }) => name) : Object.keys(Object(configured) as object);
+  return names.length === 0 ? {} : { handlers: names };
 }
 
 /** Number of running pods of this root-dir. Returns undefined if the runtime does not answer. */

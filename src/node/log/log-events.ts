@@ -104,6 +104,11 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
     case 'PodStatusChanged':
       logger.info({ ...pod, phase: event.phase, ready: event.ready }, 'Pod status');
       return;
+    case 'WorkloadChanged': {
+      const { kind, namespace, name, desired, updated, available } = event;
+      logger.debug({ kind, namespace, name, desired, updated, available }, 'Workload status');
+      return;
+    }
     case 'Recorded': {
       const { containerName, reason, hint } = event;
       const facts = { ...pod, containerName, reason, hint };

@@ -1,5 +1,6 @@
 import { type ConfigurationField } from '../../api/kubelet-configuration/schema.ts';
 import { formatDurationMs } from '../../api/values/duration.ts';
+import { shownURL } from '../../origins/http/url.ts';
 import { flagOptions, flagsLayer } from './add-configuration-flags.ts';
 import type { NodeFlags } from './node-options.ts';
 
@@ -54,7 +55,8 @@ const hiddenValue = 'CLASSIFIED';
 
 function otherText(name: string, value: unknown): string {
   if (name.endsWith('-duration') && typeof value === 'number') return formatDurationMs(value);
-  return Array.isArray(value) ? value.join(',') : String(value);
+  const texts = (Array.isArray(value) ? value : [value]).map(String);
+  return texts.map((text) => (name.endsWith('-url') && URL.canParse(text) ? shownURL(new URL(text)) : text)).join(',');
 }
 
 function memberAt(object: unknown, path: string): unknown {

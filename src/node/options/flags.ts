@@ -146,14 +146,20 @@ function split(text: string, separator: string): [string, string] {
 
 /** Adds the flags that locate the agent and the runtime, for every command. */
 export function addRuntimeOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option('--root-dir <path>', 'folder of all state of kubelet-ts')
-        .default(defaultRootDir)
-        .env('KUBELET_TS_ROOT_DIR')
-        .argParser(rootDirNamed),
-    )
-    .option('--container-runtime-endpoint <endpoint>', 'CRI socket, such as unix:///run/containerd/containerd.sock');
+  return addRootDirOption(command).option(
+    '--container-runtime-endpoint <endpoint>',
+    'CRI socket, such as unix:///run/containerd/containerd.sock',
+  );
+}
+
+/** Adds the flag of the root-dir. */
+export function addRootDirOption(command: Command): Command {
+  return command.addOption(
+    new Option('--root-dir <path>', 'folder of all state of kubelet-ts')
+      .default(defaultRootDir)
+      .env('KUBELET_TS_ROOT_DIR')
+      .argParser(rootDirNamed),
+  );
 }
 
 /** The version of the reference kubelet, as a kubelet prints it. */

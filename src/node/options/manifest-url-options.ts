@@ -40,8 +40,8 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
     manifestURLHeaders: headers,
     manifestURLFiles: files,
     manifestURLTrust: {
-      sha256: (flags.manifestUrlSha256 ?? []).map(parseSHA256),
-      publicKeys: (flags.manifestUrlPublicKey ?? []).map(parsePublicKey),
+      sha256: (flags.manifestUrlSha256 ?? []).map((text) => parseSHA256(text)),
+      publicKeys: (flags.manifestUrlPublicKey ?? []).map((text) => parsePublicKey(text)),
     },
     manifestURLCosignKeyFiles: (flags.manifestUrlCosignKey ?? []).map((path) => resolve(path)),
   };
@@ -140,15 +140,17 @@ const limitedFlags: readonly LimitedFlags[] = [
   { names: ['manifestUrlCosignKey'], isFor: isOCI, kinds: 'oci' },
 ];
 
-function parseSHA256(text: string): string {
+/** Throws a UserError that names the flag. */
+export function parseSHA256(text: string, flag = '--manifest-url-sha256'): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
-  throw new UserError('--manifest-url-sha256 must be 64 hex digits, as sha256sum prints them');
+  throw new UserError(`${flag} must be 64 hex digits, as sha256sum prints them`);
 }
 
-function parsePublicKey(text: string): MinisignPublicKey {
+/** Throws a UserError that names the flag. */
+export function parsePublicKey(text: string, flag = '--manifest-url-public-key'): MinisignPublicKey {
   const key = parseMinisignPublicKey(text);
   if (key !== undefined) return key;
-  throw new UserError('--manifest-url-public-key must be a public key of minisign', {
+  throw new UserError(`${flag} must be a public key of minisign`, {
     hint: 'It is the second line of minisign.pub, 56 characters that begin with RW.',
   });
 }

@@ -40,6 +40,7 @@ export function addNodeOptions(command: Command): Command {
       "MTU of the managed containerd's pod network (default: the uplink's)",
       integerOf(32),
     )
+    .option('--service-cidr <cidr>', 'subnets for the addresses of Services, one per family (default: a free /22)')
     .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
     .option(
       '--maximum-dead-containers-per-container <n>',

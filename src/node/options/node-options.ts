@@ -86,6 +86,8 @@ export interface NodeOptions
   offline: boolean;
   /** True to keep our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
+  /** Subnets for the addresses of Services. Empty to choose them. */
+  serviceCIDR: string;
   /** MTU of our bridge network in bytes. Undefined for the uplink's. */
   networkPluginMTU: number | undefined;
   /** True to stop our pods that no manifest declares, even if none remains. */
@@ -109,6 +111,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags, StatusU
   nodeIp?: string[];
   nodeLabels?: string[];
   networkPluginMtu?: number;
+  serviceCidr?: string;
   maximumDeadContainersPerContainer?: number;
   maximumDeadContainers?: number;
   /** Milliseconds. */
@@ -185,6 +188,7 @@ export async function nodeOptions(
     nodeIPs,
     nodeLabels: nodeLabels(),
     networkPluginMTU: flags.networkPluginMtu === 0 ? undefined : flags.networkPluginMtu,
+    serviceCIDR: flags.serviceCidr ?? '',
     containerGC: {
       minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
       maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,

@@ -5,7 +5,7 @@ import type { HTTPCredentialFiles } from '../../origins/http/http-credentials.ts
 import { isHTTP, shownURL } from '../../origins/http/url.ts';
 
 /** A flag for URLs. The flags for their credentials begin with its name. */
-export type URLFlag = '--manifest-url' | '--status-url';
+export type URLFlag = '--manifest-url' | '--status-url' | '--url';
 
 /** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
 export function refuseLookAlikes(urls: readonly URL[], flag: URLFlag): void {

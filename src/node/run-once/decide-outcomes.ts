@@ -147,7 +147,7 @@ function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   if (event.type !== 'Recorded' || event.pod === undefined) return;
   const key = `${event.pod.uid}/${event.containerName ?? ''}`;
   if (event.reason === reasons.pulled) failures.delete(key);
-  if (event.cause === 'imagePull') {
+  if (event.cause === 'imagePull' || (event.cause === 'imageCredentials' && event.reason === reasons.failed)) {
     failures.set(key, (failures.get(key) ?? 0) + 1);
   }
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { Pod } from '../../api/types.ts';
+import type { Container, Pod, PodSpec } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { Clock } from '../../clock.ts';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
@@ -24,6 +24,8 @@ const readerMs = 5000;
 
 interface Deps {
   pods: readonly Pod[];
+  /** True if a single container besides init containers runs at a time. Absent to count those of `pods`. */
+  isSingle?: boolean;
   podLogsDir: string;
   /** Receive the output of containers. */
   stdout: Writable;
@@ -46,15 +48,15 @@ export class RunOnceLogs {
   private readonly followed = new Map<string, FollowedLog>();
   /** Aborted when the rest of the output is no longer shown. */
   private readonly givenUp = new AbortController();
-  private readonly unprefixed: string | undefined;
+  private readonly pods: Pod[];
+  /** True if each line starts with its container, except those of an only one. */
+  readonly hasPrefixes: boolean;
 
   constructor(private readonly deps: Deps) {
-    const main = deps.pods.flatMap(({ metadata, spec }) =>
-      [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)].map(({ name }) =>
-        keyOf(metadata.uid, name),
-      ),
-    );
-    this.unprefixed = main.length === 1 ? main[0] : undefined;
+    this.pods = [...deps.pods];
+    const mainContainers = this.pods.map(({ spec }) => mainContainersOf(spec).length);
+    const isSingle = deps.isSingle ?? this.pods.length === 1;
+    this.hasPrefixes = !isSingle || mainContainers.some((count) => count !== 1);
     // The reader closed our output.
     for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   }
@@ -63,19 +65,20 @@ export class RunOnceLogs {
   follow(view: Pick<EngineView, 'subscribe'>): () => void {
     return view.subscribe((event) => {
       if (event.type !== 'ContainerStarted' && event.type !== 'ContainerDied') return;
-      const pod = this.deps.pods.find(({ metadata }) => metadata.uid === event.pod.uid);
+      const pod = this.pods.find(({ metadata }) => metadata.uid === event.pod.uid);
       if (pod !== undefined && event.containerName !== undefined) this.show(pod, event.containerName);
     });
   }
 
-  /** Follows the containers whose start was not noticed, if they have a log. */
-  followAll(): void {
-    for (const pod of this.deps.pods) for (const { name } of initAndRegularContainers(pod.spec)) this.show(pod, name);
+  /** Adds the pods that are new. */
+  add(pods: readonly Pod[]): void {
+    const known = new Set(this.pods.map(({ metadata }) => metadata.uid));
+    this.pods.push(...pods.filter(({ metadata }) => !known.has(metadata.uid)));
   }
 
-  /** True if each line starts with its container. */
-  get hasPrefixes(): boolean {
-    return this.unprefixed === undefined;
+  /** Follows the containers whose start was not noticed, if they have a log. */
+  followAll(): void {
+    for (const pod of this.pods) for (const { name } of initAndRegularContainers(pod.spec)) this.show(pod, name);
   }
 
   /**
@@ -133,7 +136,8 @@ export class RunOnceLogs {
     const key = keyOf(pod.metadata.uid, container);
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
-    const prefix = key === this.unprefixed ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
+    const isPlain = !this.hasPrefixes && mainContainersOf(pod.spec).some(({ name }) => name === container);
+    const prefix = isPlain ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
     const lastCall = new AbortController();
     const done = this.read(folder, prefix, lastCall.signal)
       .then((hasLog) => {
@@ -148,7 +152,7 @@ export class RunOnceLogs {
   }
 
   private prefixOf(key: string, name: string): string {
-    const all = this.deps.pods.flatMap((pod) =>
+    const all = this.pods.flatMap((pod) =>
       initAndRegularContainers(pod.spec).map((container) => keyOf(pod.metadata.uid, container.name)),
     );
     const colour = colours[all.indexOf(key) % colours.length] ?? 'cyan';
@@ -199,6 +203,12 @@ function endedContainers(pod: Pod): { pod: Pod; name: string; attempt: number }[
     .filter(({ state, lastState }) => state?.running === undefined && (state?.terminated ?? lastState?.terminated))
     .map(({ name, restartCount }) => ({ pod, name, attempt: restartCount }));
 }
+
+/** The containers that are not init containers, with sidecars. */
+const mainContainersOf = ({ containers, initContainers = [] }: PodSpec): Container[] => [
+  ...containers,
+  ...initContainers.filter(isSidecar),
+];
 
 const newline = Buffer.from('\n');
 

@@ -22,6 +22,7 @@ function isReported(event: KubeletEvent): boolean {
     case 'SyncStarted':
     case 'SyncFinished':
     case 'WorkerStateChanged':
+    case 'WorkloadChanged':
       return false;
   }
 }
@@ -43,7 +44,8 @@ export function snapshotChanges(): (event: KubeletEvent) => boolean {
   /** The problems of each source. */
   const known = new Map<string, string>();
   return (event) => {
-    if (event.type !== 'SourceRead') return event.type === 'PodStatusChanged' || isReported(event);
+    if (event.type !== 'SourceRead')
+      return event.type === 'PodStatusChanged' || event.type === 'WorkloadChanged' || isReported(event);
     const problems = event.problems.map(withoutTimes).join('\n');
     const isNew = (known.get(event.where) ?? '') !== problems;
     known.set(event.where, problems);

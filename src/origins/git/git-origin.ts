@@ -51,7 +51,7 @@ export class GitOrigin implements ManifestOrigin {
     notes.warnings.push(...linkWarnings(this.where, 'a repository', links));
     const body = joinFiles(files);
     notes.bodyBytes = body.length;
-    return { validators: { version }, ...(sha256(body) !== known?.digest && { news: { body } }) };
+    return { validators: { version }, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 
   /** Returns the commit of the branch or tag, and its name on the server. */

@@ -41,7 +41,7 @@ export class HTTPOrigin implements ManifestOrigin {
       if (sha256(body) === known?.digest) return { validators };
       refuseNoManifest(body);
       const isSigned = options.trust.publicKeys.length > 0;
-      return { validators, news: { body, signature: isSigned ? await this.fetchSignature(visit) : undefined } };
+      return { validators, content: { body, signature: isSigned ? await this.fetchSignature(visit) : undefined } };
     });
   }
 

@@ -14,7 +14,7 @@ import type { LargeBodies } from './large-bodies.ts';
 import { isThisMachine, shownURL } from './url.ts';
 import { readBody } from './read-body.ts';
 import { redirectStatuses, redirectTarget } from './redirect-target.ts';
-import { type RequestLimits, withinLimits } from './request-limits.ts';
+import { type RequestLimits, type RequestTimes, withinLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
 
@@ -52,8 +52,9 @@ export async function visitServer<T>(
   server: ManifestServer,
   signal: AbortSignal,
   use: (visit: Visit) => Promise<T>,
+  times?: RequestTimes,
 ): Promise<T> {
-  return withinLimits(server.clock, signal, (limits) => open(server, limits).then(use));
+  return withinLimits(server.clock, signal, (limits) => open(server, limits).then(use), times);
 }
 
 async function open(server: ManifestServer, limits: RequestLimits): Promise<Visit> {

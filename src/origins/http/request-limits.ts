@@ -5,13 +5,11 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { toOriginFailure } from './explain-failure.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 
-/**
- * Milliseconds for which a server may stay silent. kubelet: config/http.go NewSourceURL applies this limit to the whole
- * request
- */
-const stallMs = 10_000;
-/** Milliseconds for the whole check, because a slow server may never be silent. */
-const totalMs = 60_000;
+/** How long a server may stay silent, and a whole request may take, in milliseconds. */
+export interface RequestTimes {
+  stallMs: number;
+  totalMs: number;
+}
 
 /** Time limits of one check of a URL, including redirects and the signature. */
 export interface RequestLimits {
@@ -23,8 +21,18 @@ export interface RequestLimits {
   end: () => void;
 }
 
+/**
+ * The whole check is limited too, because a slow server may never be silent. kubelet: config/http.go NewSourceURL
+ * applies the first limit to the whole request
+ */
+const checkTimes: RequestTimes = { stallMs: 10_000, totalMs: 60_000 };
+
 /** Starts the time limits of a check. */
-export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
+export function limitRequests(
+  clock: Clock,
+  outer: AbortSignal,
+  { stallMs, totalMs }: RequestTimes = checkTimes,
+): RequestLimits {
   const over = new AbortController();
   const release = abortWith(over, outer);
   const { signal } = over;
@@ -59,8 +67,9 @@ export async function withinLimits<T>(
   clock: Clock,
   outer: AbortSignal,
   use: (limits: RequestLimits) => Promise<T>,
+  times?: RequestTimes,
 ): Promise<T> {
-  const limits = limitRequests(clock, outer);
+  const limits = limitRequests(clock, outer, times);
   try {
     return await unlessAborted(use(limits), limits.signal);
   } catch (error) {

@@ -39,7 +39,7 @@ export class MetadataOrigin implements ManifestOrigin {
     if (read === undefined) throw new OriginFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
     const body = await withinLimits(this.options.clock, signal, (limits) => read(this.requester(limits), host));
     notes.bodyBytes = body.length;
-    return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
+    return { validators: {}, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 
   /** Follows no redirects, because metadata services send none. */

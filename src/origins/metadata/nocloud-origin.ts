@@ -47,7 +47,7 @@ export class NoCloudOrigin implements ManifestOrigin {
     const body = await this.read(known !== undefined);
     if (body === undefined) return { validators: {} };
     notes.bodyBytes = body.length;
-    return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
+    return { validators: {}, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 
   /** Returns the manifests. Returns undefined if they are on a disk that was already read. */

@@ -76,6 +76,15 @@ export function signatureOfBundle(bundle: Uint8Array): CosignSignature | undefin
   return [payload, type, signature].includes('') ? undefined : { payload, signature, payloadType: type };
 }
 
+/** True if the bundle of `cosign sign-blob` has a signature of one of the keys for this content. */
+export function isSignedBlob(content: Uint8Array, bundle: Uint8Array, keys: readonly KeyObject[]): boolean {
+  const signature = Buffer.from(
+    textOf(members(members(parsedJSON(bundle)).get('messageSignature')), 'signature'),
+    'base64',
+  );
+  return keys.some((key) => verify('sha256', content, key, signature));
+}
+
 /** True if one of the keys signed the digest of a manifest. */
 export function isSigned(digest: string, signed: CosignSignature, keys: readonly KeyObject[]): boolean {
   const payload = Buffer.from(signed.payload, 'base64');

@@ -97,7 +97,7 @@ export class OCIOrigin implements ManifestOrigin {
     const { files, links } = found.all();
     notes.warnings.push(...linkWarnings(this.where, 'an artifact', links));
     const body = joinFiles(files);
-    return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
+    return { validators, ...(sha256(body) !== known?.digest && { content: { body, signature } }) };
   }
 
   /**

@@ -1,12 +1,11 @@
-import { readlink } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 import { hasCode, UserError } from '../../errors.ts';
-import { recordHolder, parseHolder } from '../../files/file-lock.ts';
 import { needsRoot } from '../../process/needs-root.ts';
 import { refuseForeignSocket } from '../../files/own-paths.ts';
-import { describeState, isRunning, type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';
+import { type ProcessIdentity, ProgressWatch } from '../../process/process-identity.ts';
+import { AgentSilentError, AgentStartingError } from './agent-errors.ts';
+import { readAgentProcess } from './agent-process.ts';
 import { Exchange, type Request } from './exchange.ts';
-import { findSocketHolder } from './socket-holder.ts';
 
 /** Time limits for an agent, in milliseconds. */
 export interface Timings {
@@ -295,68 +294,4 @@ async function* linesOf(
 /** True if the agent exited during the request or the answer. */
 function isConnectionLost(error: unknown): boolean {
   return hasCode(error, 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE');
-}
-
-/** The agent runs but cannot report its pods yet. */
-export class AgentStartingError extends UserError {
-  constructor(doing: string) {
-    super(`kubelet-ts is starting: ${doing}`, { hint: 'Try again in a moment, or wait for it: kubelet-ts wait POD' });
-  }
-}
-
-/** The agent runs but does not answer, for example because it is stopped. Commands that can work without it do so. */
-export class AgentSilentError extends UserError {
-  /** Undefined if the process is unknown. */
-  readonly agent: ProcessIdentity | undefined;
-
-  private constructor(message: string, hint: string, agent: ProcessIdentity | undefined) {
-    super(message, { hint });
-    this.agent = agent;
-  }
-
-  /**
-   * Creates the error for the agent behind this socket. `what` is what the agent does instead of answering. `isBusy`
-   * means that it makes progress, so the hint does not stop it.
-   */
-  static async of(
-    socketPath: string,
-    { what = 'does not answer', isBusy = false }: { what?: string; isBusy?: boolean } = {},
-  ): Promise<AgentSilentError> {
-    const agent = (await readAgentProcess(socketPath)) ?? (await findSocketHolder(socketPath));
-    if (agent === undefined) {
-      return new AgentSilentError(
-        `kubelet-ts ${what} on ${socketPath}`,
-        'Find its process with ps -e, and stop it.',
-        undefined,
-      );
-    }
-    const { pid } = agent;
-    const state = (await describeState(agent)) ?? 'exited';
-    if (isBusy) {
-      const hint = `It works, but slowly. Try again in a moment, or see what it does: top -H -p ${pid}`;
-      return new AgentSilentError(`kubelet-ts (pid ${pid}, busy) ${what}`, hint, agent);
-    }
-    const advice = state.startsWith('stopped') ? `Continue it: kill -CONT ${pid}. Or end` : 'End';
-    return new AgentSilentError(
-      `kubelet-ts (pid ${pid}, ${state}) ${what}`,
-      `${advice} it: kill -KILL ${pid}, pods keep running; kubelet-ts down ends its pods too.`,
-      agent,
-    );
-  }
-}
-
-/** Records next to the control socket that this process is the agent, for clients that get no answer. */
-export async function recordAgentProcess(socketPath: string): Promise<void> {
-  await recordHolder(holderPath(socketPath));
-}
-
-/** The last recorded agent process, if it still runs. */
-export async function readAgentProcess(socketPath: string): Promise<ProcessIdentity | undefined> {
-  const text = await readlink(holderPath(socketPath)).catch(() => undefined);
-  const agent = text === undefined ? undefined : parseHolder(text);
-  return agent !== undefined && (await isRunning(agent)) ? agent : undefined;
-}
-
-function holderPath(socketPath: string): string {
-  return `${socketPath}.holder`;
 }

@@ -2,6 +2,8 @@ import { access, constants, watch } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EphemeralContainer } from '../../api/types.ts';
+import type { WorkloadName } from '../../api/values/workload.ts';
+import type { WorkloadAction } from '../../engine/workloads/workload-operations.ts';
 import type { PodName } from '../../api/values/pod-names.ts';
 import type { AppliedObject, AppliedResult } from '../../engine/applied/applied-object.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
@@ -13,7 +15,8 @@ import { hasCode, isOutOfWatches } from '../../errors.ts';
 import { needsRoot } from '../../process/needs-root.ts';
 import type { ProcessIdentity } from '../../process/process-identity.ts';
 import type { ChangeLine } from './change-feed.ts';
-import { AgentSilentError, type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
+import { AgentSilentError } from './agent-errors.ts';
+import { type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 
 /** Milliseconds between two checks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
@@ -140,6 +143,21 @@ export async function operate(
   const url = `${podPath({ namespace, name })}/${action}`;
   const answer = await requestJSON<{ message: string }>(path, url, 'POST', Buffer.from(JSON.stringify(options)));
   return answer?.message;
+}
+
+/**
+ * Requests an action on a declared workload. Resolves with what was done, such as `scaled`, once it is on disk.
+ * Resolves with undefined if no agent runs. Rejects with a `UserError` if the agent refuses.
+ */
+export async function operateWorkload(
+  path: AgentSocket,
+  { kind, namespace, name }: WorkloadName,
+  action: WorkloadAction,
+  options: { replicas?: number; to?: number } = {},
+): Promise<string | undefined> {
+  const parts = [kind, namespace, name, action].map(encodeURIComponent);
+  const body = Buffer.from(JSON.stringify(options));
+  return (await requestJSON<{ message: string }>(path, `/v1/workloads/${parts.join('/')}`, 'POST', body))?.message;
 }
 
 /**

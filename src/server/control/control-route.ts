@@ -3,6 +3,7 @@ import type { AppliedManifests } from '../../engine/applied/applied-manifests.ts
 import type { EngineHistory } from '../../engine/history/history-entry.ts';
 import type { EngineOperations } from '../../engine/operations/operation.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
+import type { EngineWorkloads } from '../../engine/workloads/workload-operations.ts';
 import type { EngineDeclarations, EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
 import type { ChangeFeed } from './change-feed.ts';
@@ -14,6 +15,7 @@ export type ControlledEngine = EngineView &
   EngineDeclarations &
   EngineSettling &
   EngineOperations &
+  EngineWorkloads &
   Pick<StatsProvider, 'summary'>;
 
 /** One request to a route. */

@@ -5,13 +5,21 @@ import { appliedRoutes } from './applied-routes.ts';
 import { ControlRefusal, sendRefusal, sendJSON } from './control-answer.ts';
 import type { ControlContext, ControlRoutes } from './control-route.ts';
 import { podRoutes } from './pod-routes.ts';
+import { workloadRoutes } from './workload-routes.ts';
 import { stateRoutes } from './state-routes.ts';
 import { programVersion } from '../../process/program-version.ts';
 
 type RoutesPart = (context: ControlContext) => ControlRoutes;
 
 /** All routes of the control socket. Each file lists its own. */
-const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes, appliedRoutes];
+const allParts: readonly RoutesPart[] = [
+  agentRoutes,
+  stateRoutes,
+  eventRoutes,
+  podRoutes,
+  workloadRoutes,
+  appliedRoutes,
+];
 
 /**
  * The routes as the server expects them. Answers a `ControlRefusal` of a route, and logs each request that is not a

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { errorMessage, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { listening } from '../http-server.ts';
-import { recordAgentProcess } from './control-call.ts';
+import { recordAgentProcess } from './agent-process.ts';
 import { unnamedSocketPath } from './socket-paths.ts';
 
 /** A group whose members may use the control API. */

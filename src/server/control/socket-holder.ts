@@ -23,10 +23,10 @@ export async function findSocketHolder(socketPath: string): Promise<ProcessIdent
 
 /** What /proc shows for descriptors of sockets that listen at this path, or at its unnamed one (`socket-paths.ts`). */
 function linksTo(socketPath: string, table: string): Set<string> {
-  const isMeant = (path: string): boolean =>
+  const isOfSocket = (path: string): boolean =>
     path === socketPath || (dirname(path) === dirname(socketPath) && /\/sock\.\d+$/.test(path));
   const rows = [...table.matchAll(/^(?:\S+ +){6}(\d+) (\/.*)$/gm)];
-  return new Set(rows.flatMap(([, inode = '', path = '']) => (isMeant(path) ? [`socket:[${inode}]`] : [])));
+  return new Set(rows.flatMap(([, inode = '', path = '']) => (isOfSocket(path) ? [`socket:[${inode}]`] : [])));
 }
 
 async function hasOpen(pid: number, links: ReadonlySet<string>): Promise<boolean> {

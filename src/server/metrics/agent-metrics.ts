@@ -1,3 +1,4 @@
+import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
@@ -11,6 +12,7 @@ import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
+import { workloadFamilies } from './workload-families.ts';
 import { type FeatureGates, featureStages } from '../../api/values/feature-gates.ts';
 
 /** Paths of the kubelet with metrics. */
@@ -44,7 +46,10 @@ const maxMachineAgeMs = 300_000;
 
 /** The parts of the engine that the metrics use. */
 export type MeasuredEngine = Pick<EngineView, 'subscribe'> &
-  Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'> & { activity(): EngineActivity };
+  Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'> & {
+    activity(): EngineActivity;
+    pod(uid: string): Pod | undefined;
+  };
 
 /** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
 export class AgentMetrics {
@@ -84,7 +89,7 @@ export class AgentMetrics {
   }
 
   private countEnd(podUID: string, name: string, end: ContainerEnd): void {
-    const spec = this.engine?.activity().pods.find(({ pod }) => pod.metadata.uid === podUID)?.pod.spec;
+    const spec = this.engine?.pod(podUID)?.spec;
     const isOne = (containers: readonly { name: string }[] = []): boolean =>
       containers.some((container) => container.name === name);
     const type = isOne(spec?.initContainers)
@@ -139,7 +144,9 @@ export class AgentMetrics {
   }
 
   private gauges(disks: DiskUsage): Family[] {
-    return this.engine === undefined ? [] : engineGauges(this.engine.activity(), disks);
+    if (this.engine === undefined) return [];
+    const activity = this.engine.activity();
+    return [...engineGauges(activity, disks), ...workloadFamilies(activity.workloads)];
   }
 
   /** Returns undefined if nothing can be measured. */

@@ -1,4 +1,4 @@
-import type { PodSpec } from '../../api/types.ts';
+import type { PodCondition, PodSpec } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
@@ -29,6 +29,8 @@ export function engineGauges(activity: EngineActivity, { logs, claims }: DiskUsa
     gauge('kubelet_managed_ephemeral_containers', help.ephemeral, plain(ephemeral)),
     gauge('kubelet_mirror_pods', help.mirror, plain(0)),
     gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
+    gauge('kubelet_pod_in_progress_resizes', help.resizing, plain(resizing(pods, 'PodResizeInProgress').length)),
+    gauge('kubelet_pod_pending_resizes', help.pendingResizes, pendingResizes(pods)),
     gauge(
       'kubelet_pleg_last_seen_seconds',
       'Timestamp in seconds when PLEG was last seen active.',
@@ -64,6 +66,16 @@ function containerStates(pods: readonly PodActivity[]): Sample[] {
     }
   }
   return [...counts].map(([name, value]) => ({ labels: { container_state: name }, value }));
+}
+
+function resizing(pods: readonly PodActivity[], type: 'PodResizeInProgress' | 'PodResizePending'): PodCondition[] {
+  return pods.flatMap(({ pod }) => pod.status?.conditions?.find((condition) => condition.type === type) ?? []);
+}
+
+function pendingResizes(pods: readonly PodActivity[]): Sample[] {
+  const counts = new Map<string, number>();
+  for (const { reason = '' } of resizing(pods, 'PodResizePending')) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].map(([reason, value]) => ({ labels: { reason: reason.toLowerCase() }, value }));
 }
 
 /** A refused pod is in a final phase, as is one that ends. kubelet: kubelet_pods.go filterOutInactivePods */
@@ -171,6 +183,8 @@ const gauge = (name: string, text: string, samples: Sample[]): Family => ({
 
 const isStatic = 'static is true if the pod is not from the apiserver.';
 const help = {
+  resizing: 'Number of pods whose resources are being changed while they run.',
+  pendingResizes: 'Number of pods whose change of resources waits.',
   active: `The number of pods the kubelet considers active and which are being considered when admitting new pods. ${isStatic}`,
   logs: "Bytes used by the container's logs on the filesystem.",
   desired: `The number of pods the kubelet is being instructed to run. ${isStatic}`,

@@ -18,9 +18,13 @@ export class Tally {
     else count.value += by;
   }
 
+  set(labels: Labels, value: number): void {
+    this.counts.set(Object.values(labels).join('\0'), { labels, value });
+  }
+
   /** Deletes the series whose labels match. */
-  delete(isGone: (labels: Labels) => boolean): void {
-    for (const [key, { labels }] of this.counts) if (isGone(labels)) this.counts.delete(key);
+  delete(matches: (labels: Labels) => boolean): void {
+    for (const [key, { labels }] of this.counts) if (matches(labels)) this.counts.delete(key);
   }
 
   samples(): Sample[] {
@@ -61,8 +65,8 @@ export class Distribution {
     return series;
   }
 
-  delete(isGone: (labels: Labels) => boolean): void {
-    for (const [key, { labels }] of this.series) if (isGone(labels)) this.series.delete(key);
+  delete(matches: (labels: Labels) => boolean): void {
+    for (const [key, { labels }] of this.series) if (matches(labels)) this.series.delete(key);
   }
 
   /** The series of a histogram with this name. */

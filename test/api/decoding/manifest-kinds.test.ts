@@ -25,7 +25,7 @@ const otherGroups = [
 ];
 
 const customResource = {
-  type: 'notCarriedOut',
+  type: 'unsupported',
   reason: 'custom resources need an API server and a controller',
   isMissed: true,
 } as const;
@@ -51,7 +51,7 @@ describe('kinds of groups', () => {
 
   test.each(otherGroups)('a kind of %s that is newer than this program is not carried out', (group) => {
     expect(kindMeaning(`${group}/v9`, 'Novelty')).toEqual({
-      type: 'notCarriedOut',
+      type: 'unsupported',
       reason: expect.stringMatching(/./) as string,
       isMissed: true,
     });
@@ -62,11 +62,13 @@ describe('kinds of groups', () => {
     ['scheduling.k8s.io/v1alpha3', 'PodGroup', 'it is for the API server of a cluster'],
     ['kustomize.config.k8s.io/v1alpha1', 'Component', expect.stringContaining('kubectl kustomize') as string],
     ['kustomize.config.k8s.io/v1beta1', 'Kustomization', expect.stringContaining('kubectl kustomize') as string],
+    ['autoscaling/v2', 'HorizontalPodAutoscaler', 'a workload keeps its replicas until you change them'],
+    ['networking.k8s.io/v1', 'NetworkPolicy', 'nothing filters the connections of pods'],
     ['networking.k8s.io/v1', 'ServiceCIDR', 'the network is that of the container runtime'],
     ['kubeproxy.config.k8s.io/v1alpha1', 'KubeProxyConfiguration', 'it configures another program'],
     ['kubeadm.k8s.io/v1beta4', 'ResetConfiguration', 'it is for kubeadm'],
   ])('%s %s has a reason', (apiVersion, kind, reason) => {
-    expect(kindMeaning(apiVersion, kind)).toMatchObject({ type: 'notCarriedOut', reason });
+    expect(kindMeaning(apiVersion, kind)).toMatchObject({ type: 'unsupported', reason });
   });
 
   test.each([

@@ -70,12 +70,19 @@ describe('a configuration is refused for', () => {
       'preloadedImagesVerificationAllowlist: [registry.example/a]',
       'preloadedImagesVerificationAllowlist: needs imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages',
     ],
-    ...['registry.example/a:1', '*', '/*', 'registry.example/*/a', '', ' a', 'registry.example/A'].map(
-      (entry): [string, string] => [
-        `imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["${entry}"]`,
-        `preloadedImagesVerificationAllowlist[0]: "${entry}" must be an image without tag and digest, or a folder of images that ends in "/*"`,
-      ],
-    ),
+    ...[
+      ['registry.example/a:1', 'registry.example/a'],
+      ['busybox', 'docker.io/library/busybox'],
+      ...['*', '/*', 'registry.example/*/a', 'registry.example/*/*', '', ' a', ' registry.example/*'].map((entry) => [
+        entry,
+        'registry.example/team/app',
+      ]),
+      ['registry.example/A', 'registry.example/team/app'],
+    ].map(([entry = '', example = '']): [string, string] => [
+      `imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: ["${entry}"]`,
+      `preloadedImagesVerificationAllowlist[0]: "${entry}" must be a complete image name without tag and digest, ` +
+        `such as "${example}", or a prefix of names that ends in "/*"`,
+    ]),
     [
       'memoryReservationPolicy: TieredReservation',
       'memoryReservationPolicy: TieredReservation needs the feature gate MemoryQoS',
@@ -249,7 +256,7 @@ describe('a configuration is taken with', () => {
     'evictionHard: {memory.available: 0%, nodefs.available: 100%, pid.available: 12.5%}',
     'evictionMinimumReclaim: {memory.available: "0", nodefs.available: 500Mi}',
     'featureGates: {ImageVolume: true, CustomCPUCFSQuotaPeriod: false}',
-    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [registry.example:5000/*, library/busybox, busybox]',
+    'imagePullCredentialsVerificationPolicy: NeverVerifyAllowlistedImages\npreloadedImagesVerificationAllowlist: [registry.example:5000/*, docker.io/library/busybox]',
     'userNamespaces: {idsPerPod: 131072}\nmemoryReservationPolicy: None\ntlsCurvePreferences: [29]',
     'logging: {options: {text: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}',
     'cpuCFSQuotaPeriod: 1s\nfeatureGates: {AllAlpha: true}',

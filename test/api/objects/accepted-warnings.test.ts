@@ -5,11 +5,10 @@ const annotation = 'kubelet-ts.io/accept-warnings';
 
 /** Objects with one warning each, by the field that the warning names. */
 const warned: readonly (readonly [field: string, text: string])[] = [
-  ['kind', deployment('replicas: 3')],
   ['spec.replicas', deployment('replicas: 0')],
   ['spec.selector', deployment('selector: {matchLabels: {app: other}}')],
   ['specs', `${podText('web')}specs: {}\n`],
-  ['spec.type', 'apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: NodePort, selector: {a: b}}\n'],
+  ['spec.type', 'apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, ports: [{port: 1}]}\n'],
   ['kind', `apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\n---\n${podText('web')}`],
 ];
 

@@ -73,6 +73,7 @@ preemptionPolicy: Sometimes`;
     '20 spec.type: Unsupported value: "Public": supported values: "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"',
     '22 spec.ports[0].protocol: Unsupported value: "TPC": supported values: "TCP", "UDP", "SCTP"',
     '23 spec.ports[1].port: Invalid value: 99999: must be between 1 and 65535',
+    '23 spec.ports[1].name: Required value: each of several ports needs a name',
     '29 spec.accessModes: Expected a list, found the string "ReadWriteOnce"',
     '28 spec.resources[storage]: Required value: must be set',
     '30 spec.volumeMode: Unsupported value: "Disk": supported values: "Block", "Filesystem"',

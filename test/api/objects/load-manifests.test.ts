@@ -276,7 +276,7 @@ describe('kinds', () => {
       {
         pods: ['default/a-edge1'],
         problems: [
-          '2:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 warning kind kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
         ],
       },
     ],
@@ -285,7 +285,7 @@ describe('kinds', () => {
       ingress,
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 error kind kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
         ],
       },
     ],
@@ -294,7 +294,7 @@ describe('kinds', () => {
       `${list('List')}---\n${ingress}`,
       {
         problems: [
-          '6:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+          '6:7 warning kind kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
         ],
       },
     ],
@@ -309,7 +309,7 @@ describe('kinds', () => {
       {
         problems: [
           '2:7 note kind kind "ServiceAccount" is not supported: there is no API server to guard',
-          '5:7 warning kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+          '5:7 warning kind kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
         ],
       },
     ],
@@ -318,7 +318,7 @@ describe('kinds', () => {
       'apiVersion: extensions/v1beta1\nkind: Ingress\n',
       {
         problems: [
-          '2:7 error kind kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+          '2:7 error kind kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
         ],
       },
     ],
@@ -430,6 +430,11 @@ describe('a text that declares nothing', () => {
 });
 
 describe('what is declared twice', () => {
+  const cronJob = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: a}
+spec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}
+`;
   test.each([
     [
       'two pods',
@@ -446,6 +451,11 @@ describe('what is declared twice', () => {
         pods: ['default/a-edge1'],
         problems: ['8:18 error metadata.name Pod default/a-edge1 is declared on line 3 already'],
       },
+    ],
+    [
+      'two CronJobs',
+      `${cronJob}---\n${cronJob}`,
+      { problems: ['8:18 error metadata.name CronJob default/a is declared on line 3 already'] },
     ],
     [
       'two ConfigMaps',

@@ -36,6 +36,7 @@ describe('the pod', () => {
       'spec: {hostNetwork: true, containers: [{name: main, image: app:1}]}',
     ].join('\n');
     expect(loadManifests(text, loadOptions)).toEqual({
+      workloads: [expect.objectContaining({ kind: 'Deployment', name: 'web', replicas: 1 })],
       pods: [loadPod(pod, loadOptions).pod],
       configObjects: [],
       derivedUIDs: [loadPod(pod, loadOptions).pod?.metadata.uid],
@@ -61,11 +62,36 @@ describe('the pod', () => {
     expect(loadedManifests(workload('apps/v1 StatefulSet', spec))).toEqual(expected);
   });
 
+  test('of a StatefulSet knows its name, its ordinal and its Service as in a cluster', () => {
+    const text = workload('apps/v1 StatefulSet', 'serviceName: webs', 'replicas: 2', template);
+    const { pods, problems } = loadManifests(text, loadOptions);
+    const identities = pods.map(({ metadata: { name, labels }, spec: { hostname, subdomain } }) => ({
+      ...{ name, labels, hostname, subdomain },
+    }));
+    const identity = (ordinal: string): object => ({
+      name: `web-${ordinal}-edge1`,
+      labels: {
+        app: 'web',
+        'apps.kubernetes.io/pod-index': ordinal,
+        'statefulset.kubernetes.io/pod-name': `web-${ordinal}`,
+      },
+      hostname: `web-${ordinal}`,
+      subdomain: 'webs',
+    });
+    expect({ identities, problems }).toEqual({ identities: [identity('0'), identity('1')], problems: [] });
+  });
+
+  test('of a StatefulSet keeps its UID if it gets a Service', () => {
+    const [before, after] = ['minReadySeconds: 0', 'serviceName: web'].map(
+      (line) => loadManifests(workload('apps/v1 StatefulSet', line, template), loadOptions).derivedUIDs,
+    );
+    expect(before).toEqual(after);
+  });
+
   test('of a CronJob runs once', () => {
     expect(loadedManifests(cronJob('"*/5 * * * *"'), { cronJobs: 'runOnce' })).toEqual({
       ...nothing,
       pods: ['default/web-edge1'],
-      problems: ['2:7 warning kind A CronJob runs as one pod here; ignored: schedule'],
     });
   });
 
@@ -90,54 +116,22 @@ describe('the pod', () => {
 
 describe('what is lost', () => {
   test.each([
+    ['is no strategy', workload('apps/v1 DaemonSet', 'updateStrategy: {type: OnDelete}', template), []],
     [
-      'is said in one line',
-      workload('apps/v1 Deployment', 'selector: {matchLabels: {app: web}}', 'strategy: {}', 'paused: false', template),
-      [
-        '2:7 warning kind A Deployment runs as one pod here; ignored: paused',
-        '2:7 note kind A Deployment runs as one pod here, which needs no strategy',
-      ],
-    ],
-    [
-      'is a note if it is for rollouts alone',
+      'is a note if one node needs it no more than a cluster',
       workload('apps/v1 DaemonSet', 'minReadySeconds: 1', 'revisionHistoryLimit: 3', 'updateStrategy: {}', template),
-      [
-        '2:7 note kind A DaemonSet runs as one pod here, which needs no minReadySeconds, revisionHistoryLimit, updateStrategy',
-      ],
+      ['2:7 note kind A DaemonSet runs on one node here, which needs no revisionHistoryLimit'],
     ],
     [
       'may be in the template',
       workload('apps/v1 DaemonSet', template.replace('{labels', '{name: other, finalizers: [a/b], labels')),
       [
-        '2:7 note kind A DaemonSet runs as one pod here, which needs no template.metadata.name, template.metadata.finalizers',
+        '2:7 note kind A DaemonSet runs on one node here, which needs no template.metadata.name, template.metadata.finalizers',
       ],
     ],
     ['is not the status', `${workload('apps/v1 Deployment', template)}status: {replicas: 1}\n`, []],
-    [
-      'are replicas',
-      workload('apps/v1 ReplicaSet', 'replicas: 3', template),
-      ['2:7 warning kind A ReplicaSet runs as one pod here instead of 3 replicas'],
-    ],
     ['is not one replica', workload('apps/v1 ReplicaSet', 'replicas: 1', template), []],
-    [
-      'are completions and parallel pods',
-      workload('batch/v1 Job', 'completions: 5', 'parallelism: 2', jobTemplate),
-      [
-        '5:16 warning spec.completions runs one pod instead of 5',
-        '6:16 warning spec.parallelism runs one pod instead of 2',
-      ],
-    ],
-    [
-      'are new tries of a Job',
-      workload('batch/v1 Job', 'backoffLimit: 4', jobTemplate),
-      ['5:17 warning spec.backoffLimit A pod that fails is not run again'],
-    ],
-    ['are no new tries of a Job', workload('batch/v1 Job', 'backoffLimit: 0', jobTemplate), []],
-    [
-      'is the limit of restarts',
-      workload('batch/v1 Job', 'backoffLimit: 4', jobTemplate.replace('Never', 'OnFailure')),
-      ['5:17 warning spec.backoffLimit Containers that fail are restarted without a limit'],
-    ],
+    ['are no new tries of a Job', workload('batch/v1 Job', 'backoffLimit: 4', jobTemplate), []],
     [
       'is a selector that a cluster would refuse',
       workload('apps/v1 Deployment', 'selector: {matchLabels: {app: api}}', template),
@@ -183,10 +177,7 @@ describe('a workload that wants no pod now', () => {
   test('is good when a CronJob is suspended', () => {
     expect(loadedManifests(cronJob('"@daily"', 'suspend: true'), { cronJobs: 'runOnce' })).toEqual({
       ...nothing,
-      problems: [
-        '2:7 warning kind A CronJob runs as one pod here; ignored: schedule',
-        '7:12 warning spec.suspend The CronJob is suspended: no pod is declared',
-      ],
+      problems: ['7:12 warning spec.suspend The CronJob is suspended: no run begins'],
     });
   });
 
@@ -237,6 +228,61 @@ describe('a broken workload', () => {
       ['5:13 error spec.replicas Invalid value: -1: must not be negative'],
     ],
     [
+      'has more replicas than a node can run',
+      workload('apps/v1 Deployment', 'replicas: 5000', template),
+      ['5:13 error spec.replicas Invalid value: 5000: one node runs at most 1000 replicas'],
+    ],
+    [
+      'has a rollout without any step',
+      workload('apps/v1 Deployment', 'strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}', template),
+      ['5:59 error spec.strategy.rollingUpdate.maxUnavailable Invalid value: "0%": may not be 0 when maxSurge is 0'],
+    ],
+    [
+      'has a rollout by halves of pods',
+      workload('apps/v1 Deployment', 'strategy: {rollingUpdate: {maxSurge: 2.5}}', template),
+      [
+        '5:40 error spec.strategy.rollingUpdate.maxSurge Expected a whole number or a percentage such as "25%", found the number 2.5',
+      ],
+    ],
+    [
+      'has a rollout in words',
+      workload('apps/v1 Deployment', 'strategy: {type: Rolling, rollingUpdate: {maxSurge: one}}', template),
+      [
+        '5:20 error spec.strategy.type Unsupported value: "Rolling": supported values: "RollingUpdate", "Recreate"',
+        '5:55 error spec.strategy.rollingUpdate.maxSurge Invalid value: "one": must be a number or a percentage such as 25%',
+      ],
+    ],
+    [
+      'has a rollout with too much unavailable',
+      workload('apps/v1 Deployment', 'strategy: {rollingUpdate: {maxUnavailable: 101%}}', template),
+      ['5:46 error spec.strategy.rollingUpdate.maxUnavailable Invalid value: "101%": must not be greater than 100%'],
+    ],
+    [
+      'recreates its pods one by one',
+      workload('apps/v1 Deployment', 'strategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}', template),
+      ['5:30 error spec.strategy.rollingUpdate Forbidden: may not be set when type is Recreate'],
+    ],
+    [
+      'is late before it is available',
+      workload('apps/v1 Deployment', 'minReadySeconds: 60', 'progressDeadlineSeconds: 60', template),
+      ['6:28 error spec.progressDeadlineSeconds Invalid value: 60: must be greater than minReadySeconds'],
+    ],
+    [
+      'has an unknown order',
+      workload('apps/v1 StatefulSet', 'podManagementPolicy: Ordered', 'minReadySeconds: -1', template),
+      [
+        '6:20 error spec.minReadySeconds Invalid value: -1: must not be negative',
+        '5:24 error spec.podManagementPolicy Unsupported value: "Ordered": supported values: "OrderedReady", "Parallel"',
+      ],
+    ],
+    [
+      'has a Service that cannot have a name',
+      workload('apps/v1 StatefulSet', 'serviceName: web.shop', template),
+      [
+        '5:16 error spec.serviceName Invalid value: "web.shop": must consist of lower case letters, digits and "-", and start and end with a letter or digit',
+      ],
+    ],
+    [
       'has replicas in words',
       workload('apps/v1 Deployment', 'replicas: three', template),
       ['5:13 error spec.replicas Expected an integer, found the string "three"'],
@@ -278,19 +324,8 @@ describe('a broken workload', () => {
         '5:26 error spec.volumeClaimTemplates[0].spec.resources[storage] Required value: must be set',
       ],
     ],
-    [
-      'is a CronJob: nothing keeps its schedule',
-      cronJob('"@daily"'),
-      ['2:7 error kind kind "CronJob" is not supported: nothing starts pods on a schedule'],
-    ],
   ])('%s', (_what, text, problems) => {
     expect(loadedManifests(text)).toEqual({ ...nothing, problems });
-  });
-
-  test('is a CronJob, with the command that runs it', () => {
-    expect(loadManifests(cronJob('"@daily"'), loadOptions).problems.map(({ hint }) => hint)).toEqual([
-      'Let the cron of this machine call: kubelet-ts run-once FILE',
-    ]);
   });
 
   test('is a CronJob with a bad schedule, even if it runs only once', () => {

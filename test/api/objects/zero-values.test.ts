@@ -68,7 +68,13 @@ const samples: Record<string, Value> = {
 };
 
 /** Pointers in Go, so that a zero is a value. The schema of workloads does not mark pointers. */
-const pointers = ['spec.activeDeadlineSeconds: 0'];
+const pointers = [
+  'spec.activeDeadlineSeconds: 0',
+  'spec.backoffLimitPerIndex: 0',
+  'spec.completionMode: ""',
+  'spec.maxFailedIndexes: 0',
+  'spec.podReplacementPolicy: ""',
+];
 
 /** The values that Go cannot tell from absence. */
 const zeros: Partial<Record<FieldKind['type'], unknown[]>> = {

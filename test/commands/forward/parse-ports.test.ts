@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { parsePorts, portNumberIn } from '../../../src/commands/forward/parse-ports.ts';
+import { parsePorts, portNumberIn, targetPortOf } from '../../../src/commands/forward/parse-ports.ts';
 import { makePod } from '../../builders/pods.ts';
+import { makePort, makeService } from '../../builders/services.ts';
 
 test.each([
   ['80', { local: 80, remote: 80 }],
@@ -22,6 +23,25 @@ test.each([
   ['http:80', '"http:80": "http" is not a port from 1 to 65535'],
 ])('%s is refused', (text, message) => {
   expect(() => parsePorts([text])).toThrow(message);
+});
+
+test.each([
+  ['by number', {}, 80, 'http'],
+  ['by name', {}, 'web', 'http'],
+  ['of a headless Service', { clusterIPs: ['None'] }, 80, 80],
+])('a port of a Service, %s, leads to a port of its pods', (_, more, remote, target) => {
+  const service = makeService('web', { ports: [makePort({ name: 'web', targetPort: 'http' })], ...more });
+  expect(targetPortOf(service, remote)).toBe(target);
+});
+
+test('a port that the Service lacks is refused, even if its pods have it', () => {
+  const service = makeService('web', { ports: [makePort({ name: 'http' }), makePort({ name: 'grpc', port: 90 })] });
+  expect(() => targetPortOf(service, 8080)).toThrow(
+    expect.objectContaining({
+      message: 'Service web has no port 8080',
+      hint: 'Its ports are: 80 (http), 90 (grpc). For another port, name a pod.',
+    }),
+  );
 });
 
 test('a name is that of a port of the declared pod', () => {

@@ -1,3 +1,4 @@
+import type { WorkloadSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -24,20 +25,27 @@ spec: {containers: [{name: main, image: "app:1"}]}
 apiVersion: v1
 kind: Service
 metadata: {name: front}
-spec: {selector: {app: web}}
+spec: {selector: {app: web}, ports: [{port: 80}]}
 `;
 const podTable = [
   'NAMESPACE   NAME        READY   STATUS    RESTARTS   AGE',
   'default     web-edge1   1/1     Running   0          AGE',
 ];
-const serviceTable = ['NAMESPACE   NAME            DECLARED BY', 'default     service/front   /m/web.yaml'];
+const serviceTable = [
+  'NAMESPACE   NAME            TYPE        CLUSTER-IP   PORT(S)   DECLARED BY',
+  'default     service/front   ClusterIP   <none>       80/TCP    /m/web.yaml',
+];
+const workloadTable = [
+  'NAMESPACE   NAME                  READY   UP-TO-DATE   AVAILABLE   AGE',
+  'default     deployment.apps/web   1/1     1            1           AGE',
+];
 
 /** Command lines of kubectl, podman and docker that mean the same here, and the first lines of the answers. */
 const accepted: Readonly<Record<string, readonly string[]>> = {
   '-n default get pods': podTable,
   'get po,svc': [...podTable, ...serviceTable],
-  'get all': [...podTable, ...serviceTable],
-  'get deploy web': podTable,
+  'get all': [...podTable, ...workloadTable, ...serviceTable],
+  'get deploy web': workloadTable,
   'ps -a': podTable,
   'ps -q': ['default/web-edge1'],
   'validate -f FILE': ['1 pod, 1 Service: 0 errors, 0 warnings'],
@@ -48,12 +56,15 @@ const accepted: Readonly<Record<string, readonly string[]>> = {
   'logs svc/front': ['hello'],
   'logs pod web': ['hello'],
   'logs -t web': ['2026-11-29T08:00:00.000000000Z hello'],
-  'port-forward svc/nope 8080': ['no Service "nope" is declared'],
+  'port-forward svc/nope 8080': ['services "nope" not found'],
   'explain po web': ['default/web-edge1: running'],
   'explain pods': ['explain says why a pod is not Ready; it does not describe fields'],
   'explain pod.spec': ['explain says why a pod is not Ready; it does not describe fields'],
-  'describe svc front': [...serviceTable, 'apiVersion: v1', 'kind: Service'],
-  'describe deploy web': ['Name:         web-edge1', 'Namespace:    default'],
+  'describe svc front': [
+    ...['Name:                     front', 'Namespace:                default'],
+    ...['Declared By:              /m/web.yaml', 'Selector:                 app=web'],
+  ],
+  'describe deploy web': ['Name:       web', 'Namespace:  default'],
   'describe -A': ['Name:         web-edge1', 'Namespace:    default'],
   'events -A': ['No events.'],
   'delete pod web --force --grace-period=0': [
@@ -73,10 +84,15 @@ test('command lines of other programs that mean the same here are accepted', asy
   const answers: Record<string, string[]> = {};
   for (const [line, { length }] of Object.entries(accepted)) {
     const lines = (await run(line)).split('\n').slice(0, length);
-    answers[line] = lines.map((text) => text.replace(/\d+d$/, 'AGE'));
+    answers[line] = lines.map((text) => text.replace(/(\d+d|<unknown>)$/, 'AGE'));
   }
   expect(answers).toEqual(accepted);
 });
+
+const deployment: WorkloadSnapshot = {
+  ...{ kind: 'Deployment', namespace: 'default', name: 'web', pods: ['web-edge1'], conditions: [] },
+  ...{ desired: 1, current: 1, ready: 1, available: 1, updated: 1 },
+};
 
 /** A node with the running pod web and the Service front. Returns a function that runs a command line on it. */
 async function makeNode(): Promise<(line: string) => Promise<string>> {
@@ -86,7 +102,11 @@ async function makeNode(): Promise<(line: string) => Promise<string>> {
   await writeFile(log, '2026-11-29T08:00:00.000000000Z stdout F hello\n');
   const web = makeEntry('web-edge1');
   web.pod.metadata.labels = { app: 'web' };
-  await startFakeAgent(rootDir, { '/v1/snapshot': makeSnapshot([web]), '/v1/agent': { pid: 1 }, '/v1/history': [] });
+  await startFakeAgent(rootDir, {
+    '/v1/snapshot': { ...makeSnapshot([web]), workloads: [deployment] },
+    '/v1/agent': { pid: 1 },
+    '/v1/history': [],
+  });
   const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
   await lastGood.save('file', '/m/web.yaml', Buffer.from(manifest));
   const labels = { 'io.kubernetes.pod.name': 'web-edge1', 'io.kubernetes.container.name': 'main' };

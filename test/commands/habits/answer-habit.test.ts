@@ -8,29 +8,13 @@ const hintFor = (line: string): string | undefined => habitHint(line.split(' '),
 
 test.each([
   // kubectl
-  ['rollout status web', 'Use: kubelet-ts wait web --for updated'],
-  ['rollout status deployment/web -n tn', 'Use: kubelet-ts wait deployment/web -n tn --for updated'],
-  ['-n tn rollout status web', 'Use: kubelet-ts wait web -n tn --for updated'],
+  ['-n tn undo web', 'Use: kubelet-ts rollback web -n tn'],
   ['--root-dir /k pods', 'Use: kubelet-ts ps --root-dir /k'],
   ...['--container-runtime-endpoint unix:///c.sock', '--container-runtime-endpoint=unix:///c.sock'].flatMap((flag) => [
     [`${flag} pods`, `Use: kubelet-ts ps ${flag}`],
     [`pods ${flag} web`, `Use: kubelet-ts ps web ${flag}`],
-    [`rollout restart ${flag} deploy web`, `Use: kubelet-ts restart deploy/web ${flag}`],
   ]),
-  ['rollout undo deploy web --to-revision 2', 'Use: kubelet-ts rollback deploy/web'],
   ['--context edge pods', 'Use: kubelet-ts ps'],
-  ['rollout undo', 'Use: kubelet-ts rollback POD'],
-  ['rollout undo web', 'Use: kubelet-ts rollback web'],
-  ['rollout undo deployment web --to-revision=2', 'Use: kubelet-ts rollback deployment/web'],
-  ['rollout restart web', 'Use: kubelet-ts restart web'],
-  ['rollout history pod web', 'Use: kubelet-ts history web'],
-  ['rollout pause web', 'Use: kubelet-ts hold web'],
-  ['rollout resume web', 'Use: kubelet-ts unhold web'],
-  ['rollout', 'Show the revisions of a pod: kubelet-ts history POD'],
-  [
-    'scale deploy web --replicas=3',
-    'A workload runs as one pod here. Stop it until you start it again: kubelet-ts stop deploy/web',
-  ],
   ...[
     'edit pod web',
     'label pod web tier=front',
@@ -46,7 +30,7 @@ test.each([
     line,
     'There is no API server here; commands ask the agent. Check this machine: kubelet-ts doctor',
   ]),
-  ['api-resources', 'docs/use/manifests.md lists the supported kinds. Check a manifest: kubelet-ts validate FILE'],
+  ['api-resources', 'docs/use/workloads.md lists the supported kinds. Check a manifest: kubelet-ts validate FILE'],
   ['cordon edge1', 'There is no scheduler here. Stop all pods until you start them again: kubelet-ts stop --all'],
   ['drain edge1', 'There is no scheduler here. Stop all pods until you start them again: kubelet-ts stop --all'],
   [
@@ -57,7 +41,7 @@ test.each([
   ['create', 'Use: kubelet-ts apply FILE'],
   ['create configmap settings --from-file=x', 'Write it as a manifest, then kubelet-ts apply -f FILE'],
   ['kubectl get pods -o wide', 'Use: kubelet-ts get pods -o wide'],
-  ['kubectl rollout undo web', 'Use: kubelet-ts rollback web'],
+  ['kubectl rollout undo deploy/web', 'Use: kubelet-ts rollout undo deploy/web'],
   // podman, docker, compose, crictl
   ['kube play app.yaml', 'Use: kubelet-ts run app.yaml'],
   ['play kube app.yaml', 'Use: kubelet-ts run app.yaml'],
@@ -132,7 +116,6 @@ test.each([
   ['systemctl status web', 'Use: kubelet-ts ps web'],
   ['install', 'Use: kubelet-ts install-service'],
   ['uninstall', 'Use: kubelet-ts uninstall-service'],
-  ['upgrade', 'Install the new version as docs/start/install.md shows; pods keep running. Then kubelet-ts version'],
   ['info', 'Use: kubelet-ts version'],
   // mistyped
   ['lgos web -f', 'Did you mean kubelet-ts logs web -f?'],
@@ -159,5 +142,5 @@ test('every habit names a command that exists, and undo is never a restart', () 
   const used = habits.flatMap(({ use }) => (use === undefined ? [] : [use.split(' ', 1)[0]]));
   expect(used.filter((name) => !commandNames.includes(name ?? ''))).toEqual([]);
   const restarting = habits.filter(({ use }) => use?.startsWith('restart') === true);
-  expect(restarting.map(({ typed }) => typed)).toEqual(['rollout restart', 'try-restart', 'restart']);
+  expect(restarting.map(({ typed }) => typed)).toEqual(['try-restart', 'restart']);
 });

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { agentAnswer, agentSnapshot } from '../../../src/commands/pod/agent-snapshot.ts';
-import { AgentStartingError } from '../../../src/server/control/control-call.ts';
+import { AgentStartingError } from '../../../src/server/control/agent-errors.ts';
 
 test('of an agent that loads images a command says so, and goes on with the runtime', async () => {
   const stderr = new PassThrough({ encoding: 'utf8' });

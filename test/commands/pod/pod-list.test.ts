@@ -10,7 +10,7 @@ test('the hint for an unknown pod names ten pods at most', () => {
 });
 
 test('a kind of kubectl that is named as a pod is explained', () => {
-  const workload = 'A workload runs as one pod with its name: kubelet-ts ps';
+  const workload = 'List workloads: kubelet-ts get all. Show one: kubelet-ts describe deploy/web';
   expect(['deployment', 'Deployments', 'sts', 'web', 'pods'].map(otherResourceHint)).toEqual([
     workload,
     workload,

@@ -28,7 +28,7 @@ async function chosen(name: string, isReady: readonly boolean[]): Promise<{ pod:
   });
   const stderr = new PassThrough();
   const node = { rootDir, nodeName: 'edge1', pods: [makeEntry('other').pod, ...pods] };
-  const pod = await podOfService({ name, namespace: undefined }, node, stderr);
+  const { reference: pod } = await podOfService({ name, namespace: undefined }, node, stderr);
   return { pod, stderr: String(stderr.read() ?? '') };
 }
 
@@ -41,6 +41,6 @@ test('a Service means a pod of its selector, a Ready one first', async () => {
 });
 
 test('a Service that is not declared, or selects no pod, is an error', async () => {
-  await expect(chosen('db', [true])).rejects.toMatchObject({ message: 'no Service "db" is declared' });
+  await expect(chosen('db', [true])).rejects.toMatchObject({ message: 'services "db" not found' });
   await expect(chosen('web', [])).rejects.toMatchObject({ message: 'Service web selects no pod' });
 });

@@ -21,9 +21,9 @@ async function meant(
 
 test('a pod is meant by its name, with or without that of the node', async () => {
   expect(await meant(['web-edge1', 'web-admin-edge1'], ['web', 'web-admin', 'default/web-edge1'])).toEqual([
-    { namespace: 'default', name: 'web-edge1' },
-    { namespace: 'default', name: 'web-admin-edge1' },
-    { namespace: 'default', name: 'web-edge1' },
+    { namespace: 'default', name: 'web-edge1', uid: 'uid-web-edge1' },
+    { namespace: 'default', name: 'web-admin-edge1', uid: 'uid-web-admin-edge1' },
+    { namespace: 'default', name: 'web-edge1', uid: 'uid-web-edge1' },
   ]);
 });
 
@@ -36,8 +36,8 @@ test.each(['web-admin-edge1', 'web-edge2'])(
 
 test('flags choose all pods, or those with labels, in a namespace', async () => {
   const all = [
-    { namespace: 'default', name: 'web-edge1' },
-    { namespace: 'default', name: 'db-edge1' },
+    { namespace: 'default', name: 'web-edge1', uid: 'uid-web-edge1' },
+    { namespace: 'default', name: 'db-edge1', uid: 'uid-db-edge1' },
   ];
   const names = ['web-edge1', 'db-edge1'];
   expect(await meant(names, [], { all: true })).toEqual(all);
@@ -46,6 +46,30 @@ test('flags choose all pods, or those with labels, in a namespace', async () => 
   expect(await meant(names, [], { selector: 'app=web' })).toEqual([]);
   expect(await meant(names, [], { selector: 'app!=web' })).toEqual(all);
   expect(await meant(names, ['pod', 'web'])).toEqual(all.slice(0, 1));
+});
+
+test('a workload means all its pods', async () => {
+  const rootDir = await temporaryFolder();
+  const pods = ['web-edge1', 'web-1-edge1', 'api-edge1'].map((name) => makeEntry(name));
+  const workloads = [{ kind: 'Deployment', namespace: 'default', name: 'web', pods: ['web-edge1', 'web-1-edge1'] }];
+  await startFakeAgent(rootDir, { '/v1/snapshot': { nodeName: 'edge1', pods, workloads, sources: [] } });
+  const both = [
+    { namespace: 'default', name: 'web-edge1', uid: 'uid-web-edge1' },
+    { namespace: 'default', name: 'web-1-edge1', uid: 'uid-web-1-edge1' },
+  ];
+  const meantBy = (...words: string[]): unknown => podsOfAgent(rootDir, words, {}, new PassThrough());
+  expect(await meantBy('deploy/web')).toEqual(both);
+  expect(await meantBy('deployment', 'web')).toEqual(both);
+  expect(await meantBy('web')).toEqual(both.slice(0, 1));
+  await expect(meantBy('sts/db')).rejects.toMatchObject({ message: 'statefulsets.apps "db" not found' });
+  // A pod of another workload is not meant by the same word.
+  for (const [word, what] of [
+    ['deploy/web-1', 'deployments.apps "web-1"'],
+    ['sts/web', 'statefulsets.apps "web"'],
+    ['deploy/web-1-edge1', 'deployments.apps "web-1-edge1"'],
+  ] as const) {
+    await expect(meantBy(word)).rejects.toMatchObject({ message: `${what} not found` });
+  }
 });
 
 test.each<[references: string[], choice: PodSelection, message: string]>([

@@ -22,7 +22,6 @@ test.each<[words: string[], names: string[]]>([
 
 test.each([
   ['nodes', 'Show the node: kubelet-ts top node, and kubelet-ts doctor'],
-  ['deploy', 'A workload runs as one pod with its name: kubelet-ts ps'],
   ['ns', expect.stringContaining('kubelet-ts validate FOLDER') as string],
 ])('get %s is an error with the command that shows it', (word, hint) => {
   expect(() => podNames([word])).toThrow(

@@ -27,11 +27,11 @@ test.each([
   ['openrc', openRCScript],
 ])('a dry run for %s prints its file, by default for the manifests of kubeadm', async (init, fileOf) => {
   expect(await install('--init', init)).toBe(
-    fileOf('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet-ts'),
+    fileOf({ program: '/usr/bin/kubelet-ts' }, ['/etc/kubernetes/manifests'], 'kubelet-ts'),
   );
   const words = ['/srv/pods', '--max-pods', '20'];
   expect(await install('--init', init, '--name', 'fleet', '--', ...words)).toBe(
-    fileOf('/usr/bin/kubelet-ts', words, 'fleet'),
+    fileOf({ program: '/usr/bin/kubelet-ts' }, words, 'fleet'),
   );
 });
 
@@ -45,9 +45,11 @@ test.each([
   ['what follows a flag without a value', ['--seccomp-default', 'pods']],
 ])('a service with a relative path runs in the folder of the installation: %s', async (_what, words) => {
   const flags = ['--program', 'kubelet-ts', '--', ...words];
-  const systemd = systemdUnit(installed, words, 'kubelet-ts', process.cwd());
+  const systemd = systemdUnit({ program: installed }, words, 'kubelet-ts', process.cwd());
   expect(await install('--init', 'systemd', ...flags)).toBe(systemd);
-  expect(await install('--init', 'openrc', ...flags)).toBe(openRCScript(installed, words, 'kubelet-ts', process.cwd()));
+  expect(await install('--init', 'openrc', ...flags)).toBe(
+    openRCScript({ program: installed }, words, 'kubelet-ts', process.cwd()),
+  );
 });
 
 test.each([
@@ -56,7 +58,7 @@ test.each([
   ['absolute paths', ['/srv/pods', '--config', '/etc/kubelet.yaml', '--root-dir=/srv/state']],
 ])('a service without a relative path runs in no folder of its own: %s', async (_what, words) => {
   expect(await install('--init', 'systemd', '--', ...words)).toBe(
-    systemdUnit('/usr/bin/kubelet-ts', words, 'kubelet-ts'),
+    systemdUnit({ program: '/usr/bin/kubelet-ts' }, words, 'kubelet-ts'),
   );
 });
 
@@ -108,7 +110,7 @@ test.each([
 ])('a URL without a secret is taken as it is written: %s', async (url) => {
   const words = ['--manifest-url', url];
   expect(await install('--init', 'systemd', '--', ...words)).toBe(
-    systemdUnit('/usr/bin/kubelet-ts', words, 'kubelet-ts'),
+    systemdUnit({ program: '/usr/bin/kubelet-ts' }, words, 'kubelet-ts'),
   );
 });
 

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
+import { servicesOfProgram } from '../../../src/commands/service/services-of-program.ts';
 import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 test('the unit keeps the pods when the agent stops, and reads the flags of kubeadm', () => {
-  expect(systemdUnit('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet-ts'))
+  expect(systemdUnit({ program: '/usr/bin/kubelet-ts' }, ['/etc/kubernetes/manifests'], 'kubelet-ts'))
     .toBe(`# Written by kubelet-ts install-service.
 [Unit]
 Description=kubelet-ts: runs Kubernetes Pods from files and URLs
@@ -17,8 +18,8 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=notify
-# A runtime that starts later, or image archives, may take long.
-TimeoutStartSec=infinity
+# The agent extends it while it waits for a runtime that starts later, or loads image archives.
+TimeoutStartSec=300
 WatchdogSec=60
 # Variables of kubeadm, and for flags of this machine. systemd warns about variables that are not set.
 Environment=KUBELET_CONFIG_ARGS= KUBELET_KUBEADM_ARGS= KUBELET_EXTRA_ARGS=
@@ -47,8 +48,54 @@ WantedBy=multi-user.target
 `);
 });
 
+const guard = { script: '/opt/my tools/kubelet-ts.guard', program: '/opt/my tools/kubelet-ts' };
+
+test('a unit runs the guard of upgrades before each start, and starts without it too', () => {
+  const unit = systemdUnit({ program: '/usr/bin/kubelet', guard }, [], 'kubelet');
+  expect(unit.match(/^ExecStart.*$/gm)).toEqual([
+    'ExecStartPre=-/bin/sh "/opt/my tools/kubelet-ts.guard" "/opt/my tools/kubelet-ts"',
+    expect.stringMatching(/^ExecStart=\/usr\/bin\/kubelet run --no-tui /) as string,
+  ]);
+});
+
+test('supervise-daemon starts the guard each time, which becomes the agent', async () => {
+  const lines = openRCScript({ program: '/usr/bin/kubelet', guard }, ['/srv/my pods'], 'kubelet').split('\n');
+  const assigned = lines.filter((line) => line.startsWith('command')).join('\n');
+  const script = `${assigned}\neval "set -- $command_args"\nprintf '%s\\n' "$command" "$@"`;
+  const { stdout } = await execa('sh', ['-c', script]);
+  const agent = ['/usr/bin/kubelet', 'run', '--no-tui', '/srv/my pods'];
+  expect(stdout.split('\n')).toEqual(['/bin/sh', guard.script, guard.program, ...agent]);
+});
+
+test('the services that run a program are found by its name', async () => {
+  const folder = await temporaryFolder();
+  const program = '/usr/local/bin/kubelet-ts';
+  const [own, ofPackages, openrc] = ['etc', 'usr', 'init.d'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const path of [own, ofPackages, openrc]) await mkdir(path);
+  const guarded = { program, guard: { script: `${program}.guard`, program } };
+  await writeFile(join(own, 'fleet.service'), systemdUnit(guarded, [], 'fleet'));
+  await writeFile(join(own, 'kubelet-ts.service'), systemdUnit({ program }, [], 'kubelet-ts'));
+  await writeFile(join(own, 'other.service'), systemdUnit({ program: '/usr/bin/other' }, [], 'other'));
+  await writeFile(join(own, 'foreign.service'), `[Service]\nExecStart=${program} run\n`);
+  await writeFile(join(own, 'fleet.service.bak'), systemdUnit(guarded, [], 'fleet'));
+  await writeFile(join(ofPackages, 'fleet.service'), systemdUnit({ program }, [], 'fleet'));
+  await writeFile(join(openrc, 'edge'), openRCScript(guarded, [], 'edge'));
+  const others = { previous: `${program}.previous`, copy: `/mnt${program}` };
+  for (const [name, other] of Object.entries(others))
+    await writeFile(join(own, `${name}.service`), systemdUnit({ program: other }, [], name));
+  expect(await servicesOfProgram(program, { systemd: [own, '/nowhere', ofPackages], openrc: [openrc] })).toEqual([
+    { init: 'systemd', name: 'fleet', isGuarded: true },
+    { init: 'systemd', name: 'kubelet-ts', isGuarded: false },
+    { init: 'openrc', name: 'edge', isGuarded: true },
+  ]);
+});
+
 test('a unit of another name also reads the flags of that name', () => {
-  const files = systemdUnit('/usr/bin/kubelet-ts', [], 'fleet').match(/(?<=^EnvironmentFile=-).*/gm);
+  const files = systemdUnit({ program: '/usr/bin/kubelet-ts' }, [], 'fleet').match(/(?<=^EnvironmentFile=-).*/gm);
   expect(files).toEqual([
     '/var/lib/kubelet/kubeadm-flags.env',
     ...['kubelet', 'kubelet-ts', 'fleet'].map((name) => `/etc/default/${name}`),
@@ -57,14 +104,17 @@ test('a unit of another name also reads the flags of that name', () => {
 
 test('a unit has a working directory only if it is given one', () => {
   const lines = (folder?: string): string[] =>
-    systemdUnit('/usr/bin/kubelet-ts', ['pods'], 'kubelet-ts', folder).match(/^WorkingDirectory=.*/gm) ?? [];
+    systemdUnit({ program: '/usr/bin/kubelet-ts' }, ['pods'], 'kubelet-ts', folder).match(/^WorkingDirectory=.*/gm) ??
+    [];
   expect(lines()).toEqual([]);
   expect(lines('/srv/my 100% pods')).toEqual(['WorkingDirectory=/srv/my 100%% pods']);
 });
 
 test('the OpenRC script gives supervise-daemon the folder as one word', async () => {
   const linesOf = (folder?: string): string =>
-    (openRCScript('/usr/bin/kubelet-ts', ['pods'], 'kubelet-ts', folder).match(/^directory=.*/gm) ?? []).join('\n');
+    (
+      openRCScript({ program: '/usr/bin/kubelet-ts' }, ['pods'], 'kubelet-ts', folder).match(/^directory=.*/gm) ?? []
+    ).join('\n');
   expect(linesOf()).toBe('');
   // As the script of OpenRC, supervise-daemon.sh.
   const { stdout } = await execa('sh', [
@@ -76,7 +126,9 @@ test('the OpenRC script gives supervise-daemon the folder as one word', async ()
 
 test('a unit quotes words that systemd would change', () => {
   const [line] =
-    /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'], 'kubelet-ts')) ?? [];
+    /ExecStart=.*/.exec(
+      systemdUnit({ program: '/opt/my tools/kubelet-ts' }, ['/srv/100%', '$HOME', 'a"b\\c'], 'kubelet-ts'),
+    ) ?? [];
   expect(line).toBe(
     String.raw`ExecStart="/opt/my tools/kubelet-ts" run --no-tui /srv/100%% $$HOME "a\"b\\c"` +
       ' $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS',
@@ -85,7 +137,7 @@ test('a unit quotes words that systemd would change', () => {
 
 test('a shell that evaluates the arguments of the OpenRC script gets every word unchanged', async () => {
   const words = ['/srv/my pods', "it's", '$HOME', '`id`', 'a"b\\c'];
-  const lines = openRCScript('/opt/my tools/kubelet-ts', words, 'kubelet-ts').split('\n');
+  const lines = openRCScript({ program: '/opt/my tools/kubelet-ts' }, words, 'kubelet-ts').split('\n');
   const assigned = lines.filter((line) => line.startsWith('command')).join('\n');
   const script = `${assigned}\neval "set -- $command_args"\nprintf '%s\\n' "$command" "$@"`;
   const { stdout } = await execa('sh', ['-c', script]);
@@ -93,7 +145,7 @@ test('a shell that evaluates the arguments of the OpenRC script gets every word 
 });
 
 test('the OpenRC script is a script without mistakes', async () => {
-  const input = openRCScript('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests'], 'kubelet');
+  const input = openRCScript({ program: '/usr/bin/kubelet-ts' }, ['/etc/kubernetes/manifests'], 'kubelet');
   await execa('sh', ['-n'], { input });
   expect(input).toContain('name="kubelet"\n');
   expect(input).toContain("command_args='run --no-tui /etc/kubernetes/manifests'\n");
@@ -105,7 +157,10 @@ test('systemd takes the unit named kubelet with the drop-in of kubeadm, which gi
   await mkdir(dropIns);
   const program = join(folder, 'kubelet');
   await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
-  await writeFile(join(folder, 'kubelet.service'), systemdUnit('/bin/true', ['/etc/kubernetes/manifests'], 'kubelet'));
+  await writeFile(
+    join(folder, 'kubelet.service'),
+    systemdUnit({ program: '/bin/true' }, ['/etc/kubernetes/manifests'], 'kubelet'),
+  );
   const dropIn = (await readFile('test/e2e/kubeadm/10-kubeadm.conf', 'utf8')).replaceAll('/usr/bin/kubelet', program);
   await writeFile(join(dropIns, '10-kubeadm.conf'), dropIn);
   const verify = (): Promise<{ stderr: string }> =>

@@ -8,12 +8,15 @@ test('a handler that the managed containerd does not have is a warning at the cl
   const podOf = (uid: string, runtimeClassName?: string) =>
     makePod({ metadata: { uid }, spec: { ...(runtimeClassName !== undefined && { runtimeClassName }) } });
   expect(
-    unknownHandlers({
-      where: '/m',
-      pods: [podOf('u1', 'gpu'), podOf('u2', 'plain'), podOf('u3'), podOf('u4', 'undeclared')],
-      configObjects: [classOf('gpu', 'nvidia'), classOf('plain', 'runc')],
-      classPositions: [{ podUID: 'u1', field: 'spec.runtimeClassName', origin: '/m/gpu.yaml', line: 4, column: 3 }],
-    }),
+    unknownHandlers(
+      {
+        where: '/m',
+        pods: [podOf('u1', 'gpu'), podOf('u2', 'plain'), podOf('u3'), podOf('u4', 'undeclared'), podOf('u5', 'stub')],
+        configObjects: [classOf('gpu', 'nvidia'), classOf('plain', 'runc'), classOf('stub', 'stub')],
+        classPositions: [{ podUID: 'u1', field: 'spec.runtimeClassName', origin: '/m/gpu.yaml', line: 4, column: 3 }],
+      },
+      ['runc', 'stub'],
+    ),
   ).toEqual([
     {
       origin: '/m/gpu.yaml',
@@ -21,7 +24,7 @@ test('a handler that the managed containerd does not have is a warning at the cl
       column: 3,
       field: 'spec.runtimeClassName',
       message: 'the managed containerd has no handler "nvidia": the pod cannot start',
-      hint: 'Configure the handler in a containerd of your own, and name it: --container-runtime-endpoint SOCKET',
+      hint: 'Add it in a file in containerd/conf.d of the root-dir, or correct the handler of the class.',
       severity: 'warning',
     },
   ]);

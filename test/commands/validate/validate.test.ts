@@ -195,6 +195,7 @@ test('-o json is one object', async () => {
     persistentVolumes: [],
     csiDrivers: [],
     services: [],
+    cronJobs: [],
   });
 });
 

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
+import { loadManifests } from '../../../src/api/objects/load-manifests.ts';
 import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
+import type { Service } from '../../../src/api/values/service.ts';
 import { printedObjects, listText } from '../../../src/commands/validate/printed-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from '../../../src/commands/validate/validation-report.ts';
 import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
+import { loadOptions } from '../../builders/loaded-manifests.ts';
 import { makePriorityClass, makeRuntimeClass } from '../../builders/node-classes.ts';
 import { makePod } from '../../builders/pods.ts';
+import { headless, makeService } from '../../builders/services.ts';
 
 const warning: ManifestProblem = { origin: 'a.yaml', line: 3, column: 1, message: 'odd', severity: 'warning' };
 const update: SourceUpdate = {
@@ -34,6 +38,7 @@ test('the report for a program has everything but the values', () => {
     persistentVolumes: [],
     csiDrivers: [],
     services: [],
+    cronJobs: [],
   });
 });
 
@@ -42,6 +47,20 @@ test('the summary counts what is declared and what is wrong', () => {
   expect(validationSummary({ ...update, pods: [], configObjects: [], problems: [] })).toBe(
     '0 pods: 0 errors, 0 warnings',
   );
+});
+
+test('a CronJob is counted, although it has no pod before a run', () => {
+  const text = [
+    'apiVersion: batch/v1',
+    'kind: CronJob',
+    'metadata: {name: dump}',
+    'spec:',
+    '  schedule: "@daily"',
+    '  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: app:1}]}}}}',
+  ];
+  const declared = { source: 'file', where: 'dump.yaml', ...loadManifests(text.join('\n'), loadOptions) } as const;
+  expect(validationSummary(declared)).toBe('0 pods, 1 CronJob: 0 errors, 0 warnings');
+  expect(validationJSON(declared)).toMatchObject({ pods: [], cronJobs: ['default/dump'] });
 });
 
 test('problems are in the order of files and lines', () => {
@@ -93,6 +112,28 @@ test('objects are a List as JSON', async () => {
     kind: 'List',
     items: pods,
   });
+});
+
+test.each<[string, Service]>([
+  ['with a port', makeService('web')],
+  ['without an address', headless('web')],
+  [
+    'for a load balancer',
+    makeService('web', { type: 'LoadBalancer', externalTrafficPolicy: 'Local', choosesNodePorts: false }),
+  ],
+  [
+    'with affinity and both families',
+    makeService('web', {
+      affinitySeconds: 60,
+      clusterIPs: ['10.96.0.9', 'fd00::9'],
+      ipFamilies: ['IPv4', 'IPv6'],
+      ipFamilyPolicy: 'RequireDualStack',
+    }),
+  ],
+  ['for another', makeService('web', { type: 'ExternalName', externalName: 'db.shared.svc', ports: [], selector: {} })],
+])('a Service %s is shown as a manifest that declares it', async (_what, service) => {
+  const text = await listText(printedObjects({ ...update, pods: [], configObjects: [service] }), 'yaml');
+  expect(loadManifests(text, loadOptions).configObjects).toEqual([service]);
 });
 
 test('classes are counted and shown', () => {

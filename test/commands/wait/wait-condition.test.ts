@@ -9,7 +9,8 @@ import {
   wantedText,
 } from '../../../src/commands/wait/wait-condition.ts';
 import type { PodWorkerState } from '../../../src/engine/view/pod-worker-state.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
+import type { JobStatus } from '../../../src/engine/view/job-status.ts';
+import type { EngineSnapshot, PodSnapshot, WorkloadSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { makePod } from '../../builders/pods.ts';
 import { makeSnapshot } from '../../tui/make-snapshot.ts';
 
@@ -118,3 +119,52 @@ test.each<[string, Revision, WaitCondition, string | undefined]>([
 function rolledBackTo(reason: string): Revision {
   return { uid: '1', waitingUpdate: { reason, message: 'late' } };
 }
+
+describe('what a workload is', () => {
+  const counts = { desired: 3, current: 3, ready: 3, available: 3, updated: 3, conditions: [], pods: [] };
+  const noJob = { active: 0, ready: 0, succeeded: 0, failed: 0, terminating: 0, isSuspended: false };
+  const withWorkload = (kind: WorkloadSnapshot['kind'], more: Partial<WorkloadSnapshot>): EngineSnapshot => ({
+    ...makeSnapshot(),
+    workloads: [{ kind, namespace: 'default', name: 'web', ...counts, ...more }],
+  });
+
+  test.each<[string, Partial<WorkloadSnapshot>, WaitCondition[], string]>([
+    ['updated and available', {}, ['ready', 'updated'], '3 of 3 available'],
+    ['not Ready as a whole', { ready: 2, available: 2 }, ['updated'], '2 of 3 available'],
+    ['in a rollout', { current: 4, updated: 1 }, [], '3 of 3 available'],
+    ['without room', { current: 2, ready: 2, available: 2, updated: 2 }, [], '2 of 3 available'],
+    [
+      'without pods',
+      { desired: 0, current: 0, ready: 0, available: 0, updated: 0 },
+      ['ready', 'updated'],
+      '0 of 0 available',
+    ],
+  ])('a Deployment %s', (_what, more, conditions, text) => {
+    const snapshot = withWorkload('Deployment', more);
+    expect(met(snapshot, 'Deployment/default/web')).toEqual(conditions);
+    expect(waitingText('Deployment/default/web', snapshot)).toBe(text);
+  });
+
+  test.each<[string, Partial<JobStatus>, WaitCondition[], string, string?]>([
+    ['that runs', { active: 2, ready: 1, startTime: 1 }, ['updated'], '0 succeeded, 2 active'],
+    ['whose pods are Ready', { active: 2, ready: 2, startTime: 1 }, ['ready', 'updated'], '0 succeeded, 2 active'],
+    ['that is complete', { result: 'Complete', startTime: 1 }, ['ready', 'completed', 'updated'], 'Complete'],
+    ['that has failed', { result: 'Failed', startTime: 1 }, ['updated'], 'Failed', 'has failed'],
+    ['that is suspended', { isSuspended: true }, [], '0 succeeded, 0 active'],
+  ])('a Job %s', (_what, more, conditions, text, never) => {
+    const snapshot = withWorkload('Job', { job: { ...noJob, ...more } });
+    expect(met(snapshot, 'Job/default/web')).toEqual(conditions);
+    expect(waitingText('Job/default/web', snapshot)).toBe(text);
+    expect(unreachableBecause('Job/default/web', 'completed', snapshot)).toBe(never);
+  });
+
+  test("a workload has kubectl's conditions and counts", () => {
+    const progressing = { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', message: '' } as const;
+    const snapshot = withWorkload('Deployment', { conditions: [progressing] });
+    const isMet = (text: string): boolean =>
+      isConditionMet('Deployment/default/web', parseCondition(text) ?? 'ready', snapshot);
+    expect(isMet('condition=Progressing')).toBe(true);
+    expect(isMet('condition=Progressing=False')).toBe(false);
+    expect(isMet('jsonpath={.status.readyReplicas}=3')).toBe(true);
+  });
+});

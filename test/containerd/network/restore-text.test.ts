@@ -32,6 +32,12 @@ test('makes chains and jumps on an empty machine, one transaction a table', () =
   ]);
 });
 
+test('leads packets to other pods before it begins the zone in which they stay with them', () => {
+  const dnat: Rule = { family: 'IPv4', chain: 'DNAT', text: '-d 10.223.0.5 -p udp -j KTS-P5' };
+  const zone: Rule = { family: 'IPv4', chain: 'ZONE', text: '-d 10.223.0.5 -p udp -j CT --zone-orig 5' };
+  expect(restore('', [zone, dnat]).filter((line) => line.startsWith('*'))).toEqual(['*nat', '*raw']);
+});
+
 test.each([
   ['after the rules of an administrator', ['-A FORWARD -s 192.0.2.0/24 -j DROP'], '-A FORWARD -j KTS-FORWARD'],
   [

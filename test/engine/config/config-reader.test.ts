@@ -15,15 +15,15 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ManualSource } from '../../fakes/manual-source.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
-/** A reader of these sources, and what it told of pods since the last look: operation and names. */
-function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => string[] } {
+/** A reader of these sources, and its updates since the last call: operation and names. */
+function reading(...sources: PodSource[]): { reader: ConfigReader; newUpdates: () => string[] } {
   return readingWith({}, ...sources);
 }
 
 function readingWith(
   more: Partial<ConstructorParameters<typeof ConfigReader>[0]>,
   ...sources: PodSource[]
-): { reader: ConfigReader; news: () => string[] } {
+): { reader: ConfigReader; newUpdates: () => string[] } {
   const updates: PodUpdate[] = [];
   const reader = new ConfigReader({
     faults: silentFaults(),
@@ -46,20 +46,20 @@ function readingWith(
     stopping.abort();
     await ended;
   });
-  const news = (): string[] =>
+  const newUpdates = (): string[] =>
     updates.splice(0).map(({ op, pods }) => [op, ...pods.map(({ metadata }) => metadata.name)].join(' '));
-  return { reader, news };
+  return { reader, newUpdates };
 }
 
 test('the list of one URL says nothing about the pods of another one', () => {
   const site = new ManualSource('http', 'https://box.example/site');
   const fleet = new ManualSource('http', 'https://box.example/fleet');
-  const { reader, news } = reading(site, fleet);
+  const { reader, newUpdates } = reading(site, fleet);
   site.set(makeStaticPod('one'));
   fleet.set(makeStaticPod('two'));
   site.set(makeStaticPod('one'), makeStaticPod('three'));
   fleet.set();
-  expect(news()).toEqual(['ADD one-edge1', 'ADD two-edge1', 'ADD three-edge1', 'REMOVE two-edge1']);
+  expect(newUpdates()).toEqual(['ADD one-edge1', 'ADD two-edge1', 'ADD three-edge1', 'REMOVE two-edge1']);
   expect(reader.snapshot()).toMatchObject([
     { where: 'https://box.example/site', pods: 2 },
     { where: 'https://box.example/fleet', pods: 0 },
@@ -71,21 +71,21 @@ test('a pod has the source that declares it, with its version', async () => {
   const body = Buffer.from(podManifest('web'));
   const origin: ManifestOrigin = {
     where: 'git+https://box.example/fleet.git',
-    fetch: (known) => Promise.resolve({ validators: { version }, ...(known === undefined && { news: { body } }) }),
+    fetch: (known) => Promise.resolve({ validators: { version }, ...(known === undefined && { content: { body } }) }),
     trust: () => undefined,
   };
   const clock = new FakeClock();
   const times = { httpCheckFrequencyMs: 20_000, phase: 0, random: () => 0.5 };
   const source = new PolledSource({ origin, clock, nodeName: 'edge1', ...times });
   const { reader } = reading(source, new ManualSource('file', '/manifests'));
-  const web = { namespace: 'default', name: 'web-edge1' };
+  const web = 'Pod/default/web-edge1';
   await clock.advance(0);
   expect(reader.declarer(web)).toEqual({ where: origin.where, version: 'a1' });
   version = 'b2';
   await clock.advanceToNextTimer();
   await clock.advance(0);
   expect(reader.declarer(web)).toEqual({ where: origin.where, version: 'b2' });
-  expect(reader.declarer({ ...web, name: 'other-edge1' })).toBeUndefined();
+  expect(reader.declarer('Pod/default/other-edge1')).toBeUndefined();
 });
 
 test('a pod has the file that declares it, from the source that owns its name', () => {
@@ -95,9 +95,7 @@ test('a pod has the file that declares it, from the source that owns its name', 
   const { reader } = reading(files, stdin);
   files.set(makeStaticPod('web'));
   stdin.set(makeStaticPod('web'), makeStaticPod('job'));
-  const declarers = ['web-edge1', 'job-edge1', 'gone-edge1'].map((name) =>
-    reader.declarer({ namespace: 'default', name }),
-  );
+  const declarers = ['web-edge1', 'job-edge1', 'gone-edge1'].map((name) => reader.declarer(`Pod/default/${name}`));
   expect(declarers).toEqual([{ where: '/manifests/Pod-default-web-edge1.yaml' }, { where: '<stdin>' }, undefined]);
 });
 
@@ -123,30 +121,30 @@ test('a pod that runs an earlier revision keeps the values of its class, too', (
 
 test('what marks itself as the mirror of a static pod is never run', () => {
   const files = new ManualSource('file', '/manifests');
-  const { reader, news } = reading(files);
+  const { reader, newUpdates } = reading(files);
   const { metadata, ...mirrored } = makeStaticPod('web');
   const annotations = { ...metadata.annotations, 'kubernetes.io/config.mirror': 'x' };
   files.set({ ...mirrored, metadata: { ...metadata, annotations } }, makeStaticPod('db'));
-  expect(news()).toEqual(['ADD db-edge1']);
+  expect(newUpdates()).toEqual(['ADD db-edge1']);
   expect(reader.snapshot()).toMatchObject([{ pods: 1 }]);
 });
 
 test('a URL that declares nothing at first says so, though another one was read before', () => {
   const [site, fleet] = [new ManualSource('http'), new ManualSource('http')];
-  const { news } = reading(site, fleet);
+  const { newUpdates } = reading(site, fleet);
   site.set();
   fleet.set();
-  expect(news()).toEqual(['ADD', 'ADD']);
+  expect(newUpdates()).toEqual(['ADD', 'ADD']);
 });
 
 test('of two sources with one pod the first one has it, and the other one gets it when that lets go', () => {
   const files = new ManualSource('file', '/manifests');
   const url = new ManualSource('http', 'https://box.example/pods');
-  const { reader, news } = reading(files, url);
+  const { reader, newUpdates } = reading(files, url);
   const web = makeStaticPod('web');
   files.set(web);
   url.set(makeStaticPod('web', { uid: 'u1' }), makeStaticPod('other', { uid: web.metadata.uid }), makeStaticPod('db'));
-  expect(news()).toEqual(['ADD web-edge1', 'ADD db-edge1']);
+  expect(newUpdates()).toEqual(['ADD web-edge1', 'ADD db-edge1']);
   const hint = 'This one is used once the other source no longer declares it.';
   const from = { origin: 'https://box.example/pods', severity: 'error', hint };
   const repeatedPod = { namespace: 'default', name: 'web-edge1' };
@@ -159,9 +157,9 @@ test('of two sources with one pod the first one has it, and the other one gets i
     ],
   });
   url.set(makeStaticPod('web', { uid: 'u1' }));
-  expect(news()).toEqual(['REMOVE db-edge1']);
+  expect(newUpdates()).toEqual(['REMOVE db-edge1']);
   files.set();
-  expect(news()).toEqual(['REMOVE web-edge1', 'ADD web-edge1']);
+  expect(newUpdates()).toEqual(['REMOVE web-edge1', 'ADD web-edge1']);
   expect(reader.snapshot()).toMatchObject([
     { pods: 0, problems: [] },
     { pods: 1, problems: [] },

@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { NodeProcesses, type ProcessSettings } from '../../../src/engine/container-manager/node-processes.ts';
@@ -11,25 +11,38 @@ const [agent, containerd] = [100, 200];
 
 let clock: FakeClock;
 let cgroups: FakeCgroups;
+/** Below the folder of the fake cgroups. */
+let hierarchies: readonly string[];
 let procFolder: string;
 let runtimePID: number | undefined;
 let logged: string[];
 
 beforeEach(async () => {
   clock = new FakeClock();
-  cgroups = await FakeCgroups.make(1, ['cpu', 'memory']);
   procFolder = await temporaryFolder();
   runtimePID = containerd;
   logged = [];
-  for (const pid of [agent, containerd]) await addProcess(pid, '0\n');
+  await onVersion(2);
 });
+
+/** A machine with cgroups of this version, on which the agent and containerd run. */
+async function onVersion(version: 1 | 2): Promise<void> {
+  cgroups = await FakeCgroups.make(version, ['cpu', 'memory']);
+  hierarchies = version === 1 ? ['cpu/', 'memory/'] : [''];
+  for (const pid of [agent, containerd]) await addProcess(pid, '0\n');
+}
 
 /** A process of the root cgroup. Those of the kernel have no program. */
 async function addProcess(pid: number, score: string, { isOfKernel = false } = {}): Promise<void> {
-  await mkdir(join(procFolder, String(pid)));
+  await mkdir(join(procFolder, String(pid)), { recursive: true });
   await writeFile(join(procFolder, String(pid), 'oom_score_adj'), score);
-  if (!isOfKernel) await symlink('/bin/true', join(procFolder, String(pid), 'exe'));
-  for (const top of ['cpu', 'memory']) await cgroups.addProcess(top, pid);
+  if (!isOfKernel) await symlinkOnce('/bin/true', join(procFolder, String(pid), 'exe'));
+  for (const top of hierarchies) await cgroups.addProcess(top, pid);
+}
+
+async function symlinkOnce(target: string, path: string): Promise<void> {
+  await rm(path, { force: true });
+  await symlink(target, path);
 }
 
 const score = (pid: number): Promise<string> => readFile(join(procFolder, String(pid), 'oom_score_adj'), 'utf8');
@@ -100,53 +113,51 @@ describe('the oom_score_adj', () => {
   });
 });
 
-test('the agent moves itself into kubeletCgroups, and stays there', async () => {
-  const processes = make({ kubeletCgroups: '/agents/kubelet-ts' });
-  await processes.apply();
-  await processes.apply();
-  expect(cgroups.writes).toEqual(['cpu', 'memory'].map((top) => `${top}/agents/kubelet-ts/cgroup.procs ${agent}`));
-});
+describe.each([1, 2] as const)('on cgroup v%i', (version) => {
+  beforeEach(() => onVersion(version));
 
-test('on cgroup v2 there is one cgroup for all controllers', async () => {
-  cgroups = await FakeCgroups.make(2);
-  await make({ kubeletCgroups: '/agent' }).apply();
-  expect(cgroups.writes).toEqual([`agent/cgroup.procs ${agent}`]);
-});
+  test('the agent moves itself into kubeletCgroups, and stays there', async () => {
+    const processes = make({ kubeletCgroups: '/agents/kubelet-ts' });
+    await processes.apply();
+    await processes.apply();
+    expect(cgroups.writes).toEqual(hierarchies.map((top) => `${top}agents/kubelet-ts/cgroup.procs ${agent}`));
+  });
 
-describe('systemCgroups', () => {
-  test('takes the processes of the root cgroup, but for the first and those of the kernel', async () => {
+  test('systemCgroups takes the processes of the root cgroup, but for the first and those of the kernel', async () => {
     await addProcess(1, '0');
     await addProcess(2, '0', { isOfKernel: true });
     // A process of another PID namespace.
-    await cgroups.addProcess('memory', 0);
+    for (const top of hierarchies) await cgroups.addProcess(top, 0);
     await make({ systemCgroups: '/system', kubeletCgroups: '/agent' }).apply();
-    expect(cgroups.writes.filter((write) => write.startsWith('memory'))).toEqual([
-      `memory/agent/cgroup.procs ${agent}`,
-      `memory/system/cgroup.procs ${containerd}`,
-    ]);
+    const moves = (top: string): string[] => [
+      `${top}agent/cgroup.procs ${agent}`,
+      `${top}system/cgroup.procs ${containerd}`,
+    ];
+    expect(cgroups.writes.toSorted()).toEqual(hierarchies.flatMap(moves));
   });
 
-  test('takes what comes later within a minute', async () => {
+  test('systemCgroups takes what comes later within a minute', async () => {
     run(make({ systemCgroups: '/system' }));
     await untilFilesRest();
     await addProcess(300, '0');
     await clock.advance(60_000);
     await untilFilesRest();
-    expect(cgroups.writes.filter((write) => write.endsWith('300'))).toEqual([
-      'cpu/system/cgroup.procs 300',
-      'memory/system/cgroup.procs 300',
-    ]);
+    expect(cgroups.writes.filter((write) => write.endsWith('300'))).toEqual(
+      hierarchies.map((top) => `${top}system/cgroup.procs 300`),
+    );
   });
 
-  test('says once if a process cannot be moved, and moves the others', async () => {
+  test('systemCgroups says once if a process cannot be moved, and moves what it can', async () => {
     const processes = make({ systemCgroups: '/system', kubeletCgroups: '/agent' });
-    cgroups.refuse(/cpu\/system\/cgroup\.procs/, 'EINVAL');
+    const [first = '', ...others] = hierarchies;
+    cgroups.refuse(new RegExp(`^${first}system/cgroup\\.procs`), 'EINVAL');
     await processes.apply();
     await processes.apply();
-    const refused = `process ${containerd}: EINVAL: refused, '${cgroups.mounts.controllers.get('cpu') ?? ''}/system/cgroup.procs'`;
+    const refused = `process ${containerd}: EINVAL: refused, '${cgroups.mounts.hierarchies[0] ?? ''}/system/cgroup.procs'`;
     expect(logged).toEqual([
       `Moving processes into their cgroup failed; retrying: ${JSON.stringify({ err: refused })}`,
     ]);
-    expect(cgroups.writes).toContain(`memory/system/cgroup.procs ${containerd}`);
+    const moved = others.map((top) => `${top}system/cgroup.procs ${containerd}`);
+    expect(cgroups.writes).toEqual(expect.arrayContaining([`${first}agent/cgroup.procs ${agent}`, ...moved]));
   });
 });

@@ -17,12 +17,14 @@ const clock = new FakeClock();
 
 let cgroups: FakeCgroups;
 let events: EventRecorder;
+let gauges: Map<string, number>;
 let activePods: Pod[];
 let ownPodUIDs: string[];
 
 beforeEach(async () => {
   cgroups = await FakeCgroups.make(2, ['cpu', 'memory', 'pids']);
   events = new EventRecorder(clock);
+  gauges = new Map();
   activePods = [];
   ownPodUIDs = [];
 });
@@ -52,6 +54,7 @@ function containerManager(
     ownPodUIDs: () => Promise.resolve(ownPodUIDs),
     exclusiveCPUs: () => new Set(),
     emit: events.emit,
+    meter: { set: (name, value) => void gauges.set(name, value) },
     logger: silentLogger,
   });
 }
@@ -78,8 +81,9 @@ describe('at the start', () => {
       'cpu.weight': '98',
       'cpu.max': '',
       'memory.max': String(7n * 1024n ** 3n),
-      'memory.min': '',
-      'memory.low': '',
+      'memory.min': '0',
+      'memory.low': '0',
+      'memory.high': 'max',
       'pids.max': '900',
     });
     expect(recorded()).toEqual(['NodeAllocatableEnforced: Updated limits on /kubepods']);
@@ -166,6 +170,24 @@ describe('when pods come and go', () => {
       'memory.low': text(expected.all[1]),
     });
     expect(await cgroups.settings('kubepods/burstable')).toMatchObject({ 'memory.low': text(expected.burstable) });
+    expect(Object.fromEntries(gauges)).toEqual({
+      kubelet_memory_qos_node_memory_min_bytes: Number(text(expected.all[0])),
+      kubelet_memory_qos_node_memory_low_bytes: Number(text(expected.burstable)),
+    });
+  });
+
+  test('what MemoryQoS kept free is given back once its gate is off', async () => {
+    const memoryQoS = { throttlingFactor: 0.9, allocatableMemoryBytes: 2n ** 33n, reservesMemory: true };
+    activePods = [withMemory('32Mi'), withMemory('64Mi', '64Mi')];
+    const before = containerManager({}, CgroupfsManager, { cgroupVersion: 2, memoryQoS });
+    await before.start();
+    await before.qosCgroups.update();
+    await containerManager({}, CgroupfsManager, { cgroupVersion: 2 }).start();
+    expect(await cgroups.settings('kubepods')).toMatchObject({ 'memory.min': '0', 'memory.low': '0' });
+    expect(await cgroups.settings('kubepods/burstable')).toMatchObject({ 'memory.low': '0' });
+    cgroups.writes.length = 0;
+    await containerManager({}, CgroupfsManager, { cgroupVersion: 2 }).start();
+    expect(cgroups.writes.filter((write) => write.includes('memory.low'))).toEqual([]);
   });
 
   test('nothing is written while the sum stays', async () => {

@@ -47,6 +47,23 @@ function usage(memory: Record<string, number>): PodUsage {
   };
 }
 
+test('names the pod beyond its own request, and containers beyond theirs', () => {
+  const containers = [
+    makeContainer({ name: 'free' }),
+    makeContainer({ name: 'large', resources: { requests: { memory: '10Mi' } } }),
+  ];
+  const whole = makePod({
+    metadata: { name: 'web-edge1' },
+    spec: { resources: { requests: { memory: '100Mi' } }, containers },
+  });
+  const used = { ...usage({ free: 90, large: 60 }), memory: { time, workingSetBytes: 150 * mebibyte } };
+  expect(evictionMessage(whole, threshold('memory.available', '10%'), undefined, used)).toBe(
+    'The node was low on resource: memory. ' +
+      'Pod web-edge1 was using 150Mi, request is 100Mi, has larger consumption of memory. ' +
+      'Container large was using 60Mi, request is 10Mi, has larger consumption of memory. ',
+  );
+});
+
 test('names the resource, the threshold and every container beyond its request', () => {
   const message = evictionMessage(
     pod,

@@ -2,13 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import type { AwaitedPods } from '../../../src/engine/view/snapshot.ts';
 import { makePod } from '../../builders/pods.ts';
-
-const node = {
-  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-  pressures: [],
-  sources: [],
-  pods: [],
-};
+import { node } from './explained-node.ts';
 
 /** The way out for a pod that waits for these, and its next try. */
 function waysOf(awaits: AwaitedPods) {

@@ -3,14 +3,8 @@ import type { Container, ContainerStatus } from '../../../src/api/types.ts';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
+import { node, worker } from './explained-node.ts';
 
-const node = {
-  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-  pressures: [],
-  sources: [],
-  pods: [],
-};
-const worker = { state: 'sync', working: false, pending: false } as const;
 const finishedAt = new Date(NOW).toISOString();
 
 const ended = (exitCode: number) => ({ exitCode, reason: exitCode === 0 ? 'Completed' : 'Error', finishedAt });

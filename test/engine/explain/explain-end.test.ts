@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import type { EventCause, KubeletEvent } from '../../../src/engine/view/events.ts';
-import { makePod } from '../../builders/pods.ts';
-
-const node = {
-  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-  pressures: [],
-  sources: [],
-  pods: [],
-};
+import { makeAPIContainerStatus, makeContainer, makePod } from '../../builders/pods.ts';
+import { node } from './explained-node.ts';
 
 /** The ways out for a pod that was evicted for this cause. */
 function waysOf(cause: EventCause | undefined): string[] {
@@ -31,5 +25,41 @@ describe('the ways out for an evicted pod fit its limit or the node:', () => {
     ['a shortage of the node', undefined, free],
   ] as const)('%s', (_what, cause, ways) => {
     expect(waysOf(cause)).toEqual(ways);
+  });
+});
+
+describe('a container that did not start, and does not start again, says why:', () => {
+  const explained = (message: string) => {
+    const terminated = { exitCode: 128, reason: 'StartError', message, finishedAt: '2026-11-29T12:00:00Z' };
+    const pod = makePod({
+      spec: { restartPolicy: 'Never', containers: [makeContainer({ name: 'app' })] },
+      status: { phase: 'Failed', containerStatuses: [makeAPIContainerStatus({ name: 'app', state: { terminated } })] },
+    });
+    const { cause, evidence, field, ways } = explainPod({
+      ...{ pod, node, events: [] },
+      worker: { state: 'finished', working: false, pending: false },
+    });
+    return { cause, field, ways, evidence: evidence.map(({ text }) => text) };
+  };
+  const runAgain = 'Run it again: kubelet-ts retry web-node1';
+
+  test('the agent was killed meanwhile', () => {
+    const message = 'failed to create containerd task: failed to create shim task: context canceled';
+    expect(explained(message)).toEqual({
+      cause:
+        'app did not start: its start was cut off, because kubelet-ts or the runtime was killed; restartPolicy Never does not start it again',
+      ways: [runAgain],
+      evidence: [`exited with code 128 (StartError): ${message}`],
+    });
+  });
+
+  test('its image has no such command', () => {
+    const message = 'runc create failed: exec: "nothing": executable file not found in $PATH: unknown';
+    expect(explained(message)).toEqual({
+      cause: 'app did not start: its image has no command "nothing"; restartPolicy Never does not start it again',
+      field: 'spec.containers[0].command',
+      ways: ['Correct command, or leave it out to run the command of the image.', runAgain],
+      evidence: [`exited with code 128 (StartError): ${message}`],
+    });
   });
 });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { imageMeaning } from '../../../src/engine/explain/explain-image.ts';
+import { explainImage, imageMeaning } from '../../../src/engine/explain/explain-image.ts';
+import { reasons } from '../../../src/engine/view/reasons.ts';
+import { makeContainer, makePod, NOW } from '../../builders/pods.ts';
 
 test('of an image that is missing offline, all missing images and the commands that bring them are named', () => {
   const message = 'Container image "app:1" is not present, and this node is offline. The pod also lacks: init:1, db:2';
@@ -41,3 +43,42 @@ test('another policy does not help a bad name', () => {
     'Correct the name or the tag of the image. Names are lowercase: [REGISTRY/]NAME[:TAG].',
   ]);
 });
+
+test.each([
+  [
+    'IfNotPresent',
+    reasons.imagePullBackOff,
+    reasons.failed,
+    'pulling it again fails: the registry r.example refuses r.example/app:1: it needs a login, or the name is wrong',
+  ],
+  [
+    'Never',
+    reasons.errImageNeverPull,
+    reasons.errImageNeverPull,
+    'imagePullPolicy Never forbids the pull that would check them',
+  ],
+  ['Always', reasons.errImageNeverPull, reasons.errImageNeverPull, '--offline forbids the pull that would check them'],
+])(
+  'of a present image that the pod may not use, its lack of credentials is named (%s)',
+  (policy, waiting, reason, because) => {
+    const image = 'r.example/app:1';
+    const message = 'Failed to pull image: 401 Unauthorized';
+    const state = { waiting: { reason: waiting, message } };
+    const status = { name: 'main', image, imageID: '', ready: false, restartCount: 0, state };
+    const event = { type: 'Recorded', at: NOW, eventType: 'Warning', reason, message, containerName: 'main' } as const;
+    const finding = explainImage({
+      pod: makePod({
+        spec: { containers: [makeContainer({ name: 'main', image, imagePullPolicy: policy })] },
+        status: { containerStatuses: [status] },
+      }),
+      events: [
+        { ...event, cause: 'imageCredentials' },
+        { ...event, reason: reasons.failed, message: 'Error' },
+      ],
+    });
+    expect(finding?.cause).toBe(
+      `r.example/app:1 is on this node, but no credentials of this pod pulled it before, and ${because}`,
+    );
+    expect(finding?.ways[0]).toMatch(/^Name a Secret of type/);
+  },
+);

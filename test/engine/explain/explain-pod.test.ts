@@ -2,14 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import type { Subject } from '../../../src/engine/explain/subject.ts';
 import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
-
-const node = {
-  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-  pressures: [],
-  sources: [],
-  pods: [],
-};
-const idle = { state: 'sync', working: false, pending: false } as const;
+import { node, worker as idle } from './explained-node.ts';
 
 const finishedAt = new Date(NOW).toISOString();
 
@@ -96,4 +89,19 @@ test('a next try that waits for something has its event in place of a time', () 
   const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory. ' };
   const explanation = explainPod({ pod: makePod({ status }), node, worker: { ...idle, state: 'finished' } });
   expect([explanation.nextTryAt, explanation.nextTryWhen]).toEqual([undefined, 'the node accepts pods again']);
+});
+
+test('a pod that waits for its turn in a rollout is held, not refused', () => {
+  const message = 'the rollout of Deployment web is paused; revision 1 runs';
+  const waitingUpdate = { reason: 'RollOut', message };
+  const containerStatuses = [makeAPIContainerStatus({ ready: true, state: { running: { startedAt: finishedAt } } })];
+  const pod = makePod({ status: { phase: 'Running', containerStatuses } });
+  expect(explainPod({ pod, node, worker: idle, waitingUpdate })).toMatchObject({
+    stage: 'held',
+    cause: message,
+    ways: [
+      'Find the pod that is not available yet: kubelet-ts get all',
+      'If the rollout is paused: kubelet-ts rollout resume deploy/NAME',
+    ],
+  });
 });

@@ -3,14 +3,8 @@ import type { Container, ContainerStatus, PodStatus } from '../../../src/api/typ
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
 import type { Subject } from '../../../src/engine/explain/subject.ts';
 import { makeAPIContainerStatus, makeContainer, makePod, NOW } from '../../builders/pods.ts';
+import { node, worker } from './explained-node.ts';
 
-const node = {
-  runtime: { endpoint: 'unix:///x', chosenBecause: '', name: 'fake', version: '1' },
-  pressures: [],
-  sources: [],
-  pods: [],
-};
-const worker = { state: 'sync', working: false, pending: false } as const;
 const startedAt = new Date(NOW).toISOString();
 const running = { running: { startedAt } };
 const waiting = (reason: string, message?: string) => ({ waiting: { reason, ...(message && { message }) } });

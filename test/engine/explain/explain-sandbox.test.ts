@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { PodSpec } from '../../../src/api/types.ts';
 import { explainPod } from '../../../src/engine/explain/explain-pod.ts';
-import type { Explanation } from '../../../src/engine/explain/explanation.ts';
+import type { Explanation, Finding } from '../../../src/engine/explain/explanation.ts';
+import type { Subject } from '../../../src/engine/explain/subject.ts';
 import { reasons } from '../../../src/engine/view/reasons.ts';
+import type { SandboxDelay } from '../../../src/engine/view/snapshot.ts';
 import { makePod, NOW } from '../../builders/pods.ts';
 
 const runtime = { endpoint: 'unix:///c.sock', chosenBecause: '', name: 'containerd', version: '1' };
@@ -11,14 +14,18 @@ function waysOf(more: object, reason: string, message: string): string[] {
 }
 
 function explained(more: object, reason: string, message: string): Explanation {
-  return explainPod({
+  return explainPod(makeSubject(more, reason, message));
+}
+
+function makeSubject(more: object, reason: string, message: string): Subject {
+  return {
     pod: makePod({ status: { phase: 'Pending' } }),
     worker: { working: false, pending: false, state: 'sync', lastSyncError: message },
     node: { runtime: { ...runtime, ...more }, pressures: [], sources: [], pods: [] },
     history: [
       { kind: 'event', podUID: '', eventType: 'Warning', reason, message, count: 1, firstAt: NOW, lastAt: NOW },
     ],
-  });
+  };
 }
 
 const hostNetwork = 'Or set hostNetwork: true for a pod that may use the network of this machine.';
@@ -68,7 +75,7 @@ test('a CNI configuration that cannot be read is named', () => {
 });
 
 test.each([
-  [true, 'The managed containerd has only runc. Configure the handler in a containerd of your own, and name it'],
+  [true, 'Add the handler in a file in containerd/conf.d of the root-dir, restart kubelet-ts, and check it'],
   [false, 'Configure the handler in the container runtime.'],
 ])('a missing handler leads to a runtime that has it (managed: %s)', (managed, way) => {
   const message = 'rpc error: code = Unknown desc = no runtime for "nvidia" is configured';
@@ -76,11 +83,43 @@ test.each([
   expect([ways[0]?.startsWith(way), ways[1]]).toEqual([true, 'Or leave spec.runtimeClassName out.']);
 });
 
-test('a network plugin that hangs is named with the time', () => {
-  const message =
-    'The container runtime has not created the pod sandbox within 20 s: it waits for the network plugin dhcp';
-  const { stage, cause } = explained({}, reasons.sandboxDelayed, message);
-  expect({ stage, cause }).toEqual({ stage: 'network', cause: 'waits for its network (plugin dhcp, more than 20 s)' });
+describe('a sandbox that the runtime is still creating', () => {
+  const hung =
+    "Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args | grep -E '(opt/cni/bin|usr/lib/cni)/'";
+  const creating = 'the container runtime is still creating the pod sandbox';
+
+  test.each<[string, Partial<PodSpec>, SandboxDelay, Omit<Finding, 'evidence'>]>([
+    [
+      'waits for a network plugin',
+      {},
+      { seconds: 20, plugin: 'dhcp' },
+      { stage: 'network', cause: 'waits for its network (plugin dhcp, more than 20 s)', ways: [hung, hostNetwork] },
+    ],
+    [
+      'has no known plugin',
+      {},
+      { seconds: 20 },
+      { stage: 'network', cause: `${creating}; a network plugin (CNI) may hang`, ways: [hung, hostNetwork] },
+    ],
+    [
+      'needs no network',
+      { hostNetwork: true },
+      { seconds: 20 },
+      { stage: 'start', cause: creating, ways: ['Look at the log of the container runtime: journalctl -u containerd'] },
+    ],
+  ])('%s', (_case, spec, sandboxDelay, finding) => {
+    const message = 'in any words';
+    const subject = makeSubject({}, reasons.sandboxDelayed, message);
+    const pod = makePod({ spec, status: { phase: 'Pending' } });
+    const { namespace, name } = pod.metadata;
+    const evidence = [{ from: 'event SandboxDelayed', at: NOW, text: message }];
+    expect(explainPod({ ...subject, pod, sandboxDelay })).toEqual({ namespace, name, ...finding, evidence });
+  });
+
+  test('is over once the runtime has answered', () => {
+    const { cause } = explainPod(makeSubject({}, reasons.sandboxDelayed, 'any'));
+    expect(cause).not.toContain('sandbox');
+  });
 });
 
 test('a pause image that cannot be pulled is named', () => {

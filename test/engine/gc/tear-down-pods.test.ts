@@ -81,7 +81,7 @@ test('a pod that cannot be stopped is named, with what the runtime says, and the
   runtime.injectError('stopPodSandbox', refusal, { times: 5, when: ({ podSandboxId }) => podSandboxId === web?.id });
   expect(await tearDown()).toEqual({
     removed: ['default/db'],
-    failures: [{ pod: 'default/web', reason: 'failed to stop sandbox: ttrpc: closed', mayRun: true }],
+    failures: [{ uid: 'web', pod: 'default/web', reason: 'failed to stop sandbox: ttrpc: closed', mayRun: true }],
   });
   expect(await left()).toEqual({ sandboxes: 1, folders: ['web'] });
   expect(await tearDown()).toEqual({ removed: ['default/web'], failures: [] });
@@ -93,8 +93,8 @@ test('a pod of which nothing runs, but something is left, is told as such', asyn
   expect(await tearDown()).toEqual({
     removed: [],
     failures: [
-      { ...failure, pod: 'default/web' },
-      { ...failure, pod: 'default/db' },
+      { ...failure, uid: 'web', pod: 'default/web' },
+      { ...failure, uid: 'db', pod: 'default/db' },
     ],
   });
 });
@@ -118,8 +118,8 @@ test('a pod whose removal hangs is given up after its grace period and 30 s', as
   expect(await tearDown()).toEqual({
     removed: [],
     failures: [
-      { pod: 'default/web', reason, mayRun: true },
-      { pod: 'default/db', reason, mayRun: true },
+      { uid: 'web', pod: 'default/web', reason, mayRun: true },
+      { uid: 'db', pod: 'default/db', reason, mayRun: true },
     ],
   });
   expect(clock.now() - from).toBe(32_000);
@@ -150,7 +150,7 @@ test('pods that wait for one another in the runtime have their time after each r
   }
   expect(await tearDown()).toEqual({
     removed: ['default/a', 'default/b', 'default/db', 'default/web'],
-    failures: [{ pod: 'default/c', reason: 'not done after 112s', mayRun: true }],
+    failures: [{ uid: 'c', pod: 'default/c', reason: 'not done after 112s', mayRun: true }],
   });
 });
 

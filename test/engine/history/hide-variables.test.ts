@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hideVariables, variableTexts } from '../../../src/engine/history/pod-histories.ts';
+import { hideVariables, variableTexts } from '../../../src/engine/history/hide-variables.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 
 describe('the texts that are to be hidden', () => {

@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { EventEntry } from '../../../src/engine/history/history-entry.ts';
+import { historyPath } from '../../../src/engine/history/history-file.ts';
 import { PodHistories } from '../../../src/engine/history/pod-histories.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { Journal } from '../../fakes/journal.ts';
+import { lineLogger } from '../../fakes/line-logger.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -223,4 +225,20 @@ test('a node that never had a pod has no folder of histories, and warns of nothi
   });
   await histories.close();
   expect(warnings).toEqual([]);
+});
+
+test('the good lines of a history stay, and its damaged ones are counted', async () => {
+  const folder = await temporaryFolder();
+  const { logger, lines } = lineLogger();
+  const histories = new PodHistories({
+    ...{ folder, clock: new FakeClock(), logger },
+    ...{ variablesOf: () => undefined, isDeclared: () => true },
+  });
+  const good = JSON.stringify({ kind: 'restarts', podUID: 'u1', counts: { app: 1 } });
+  writeFileSync(historyPath(folder, web), `${good}\n{"torn\n${good}\n`);
+  await histories.entries(web);
+  await histories.entries(web);
+  expect(lines).toEqual([
+    `warn Damaged lines in the history of a pod are left out ${JSON.stringify({ path: historyPath(folder, web), lines: 1 })}`,
+  ]);
 });

@@ -114,9 +114,14 @@ describe('an answer', () => {
   ])('%j counts as none, is told without what it holds, and is not kept', async (text, message) => {
     answer = text;
     const told: object[] = [];
+    const measured: string[] = [];
     const plugin = new CredentialPlugin({
       provider,
       exec: () => Promise.resolve(answer),
+      meter: {
+        count: (name, labels) => measured.push([name, ...Object.values(labels)].join(' ')),
+        observe: (name, _, labels) => measured.push([name, ...Object.values(labels)].join(' ')),
+      },
       clock,
       logger: { ...silentLogger, error: (fields: object) => told.push(fields) },
     });
@@ -124,5 +129,10 @@ describe('an answer', () => {
     expect(told).toEqual([{ provider: 'login', image: 'r.example/app', err: message }]);
     answer = response({});
     expect(await plugin.credentialsFor('r.example/app')).toEqual(known);
+    expect(measured).toEqual([
+      'kubelet_credential_provider_plugin_errors_total login',
+      'kubelet_credential_provider_plugin_duration_seconds login',
+      'kubelet_credential_provider_plugin_duration_seconds login',
+    ]);
   });
 });

@@ -66,7 +66,7 @@ export class ImageManagerModel {
         ...{ readIngests: () => Promise.resolve(undefined), clock: this.#clock, emit: () => undefined },
       }),
       pullProgress: () => Promise.resolve(undefined),
-      credentials: { of: () => Promise.resolve([]) },
+      credentials: { of: () => Promise.resolve([]), secretsOf: () => [] },
     });
   }
 

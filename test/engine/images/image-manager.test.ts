@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
@@ -10,6 +12,7 @@ import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';
 import { type AskedImages, ImageManager } from '../../../src/engine/images/image-manager.ts';
 import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
+import { PullRecords } from '../../../src/engine/images/pull-records.ts';
 import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
@@ -17,6 +20,8 @@ import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let clock: FakeClock;
 let runtime: FakeRuntime;
@@ -45,6 +50,7 @@ const makeManager = (
   maxParallelPulls: number,
   rate = { registryPullQPS: 0, registryBurst: 0 },
   isOffline = false,
+  pullRecords?: PullRecords,
 ): ImageManager =>
   new ImageManager({
     imageService: runtime,
@@ -58,6 +64,7 @@ const makeManager = (
     },
     pullProgress: () => Promise.resolve(undefined),
     pullWatch,
+    pullRecords,
     credentials: new PullCredentials({
       secrets,
       configObjects,
@@ -128,9 +135,7 @@ describe('the pull policy', () => {
     runtime.addImage('app:1');
     expect(await ensure({ imagePullPolicy: 'IfNotPresent' })).toBe('app:1');
     expect(pulls()).toEqual([]);
-    expect(recorded()).toEqual([
-      'Normal Pulled: Container image "app:1" already present on machine and can be accessed by the pod',
-    ]);
+    expect(recorded()).toEqual(['Normal Pulled: Container image "app:1" already present on machine']);
   });
 
   test('IfNotPresent pulls the image that is not', async () => {
@@ -406,6 +411,140 @@ describe('credentials', () => {
     runtime.injectError('pullImage', refused, { times: Infinity });
     await failure({ image });
     expect(JSON.stringify(events.events)).not.toContain('-pw');
+  });
+});
+
+describe('with records of pulls', () => {
+  const image = 'r.example/app:1';
+  const unauthorized = new Refusal(codes.unknown, '401 unauthorized');
+  const policies = ['IfNotPresent', 'Never'] as const;
+  const login = (password: string): ConfigObject =>
+    makeSecret(
+      'login',
+      { '.dockerconfigjson': `{"auths": {"r.example": {"username": "ada", "password": "${password}"}}}` },
+      { type: 'kubernetes.io/dockerconfigjson' },
+    );
+
+  let pullRecords: PullRecords;
+  let rootDir: string;
+
+  beforeEach(async () => {
+    rootDir = await temporaryFolder();
+    const verification = { policy: 'NeverVerifyPreloadedImages' as const, allowlist: [] };
+    pullRecords = new PullRecords({ rootDir, verification, loadedImages: [], clock, logger: silentLogger });
+    manager = makeManager(1, undefined, false, pullRecords);
+    configObjects.replace('test', [login('ada-pw')]);
+    runtime.injectError('pullImage', unauthorized, {
+      times: Infinity,
+      when: ({ auth }) => auth?.password !== 'ada-pw',
+    });
+  });
+  afterEach(() => {
+    delete pod.spec.imagePullSecrets;
+  });
+
+  async function pulledWithSecret(): Promise<void> {
+    pod.spec.imagePullSecrets = [{ name: 'login' }];
+    await ensure({ image, imagePullPolicy: 'IfNotPresent' });
+    delete pod.spec.imagePullSecrets;
+  }
+
+  test.each(policies)('%s uses a preloaded image', async (imagePullPolicy) => {
+    runtime.addImage(image);
+    expect(await ensure({ image, imagePullPolicy })).toBe(image);
+    expect(recorded()).toEqual([
+      'Normal Pulled: Container image "r.example/app:1" already present on machine and can be accessed by the pod',
+    ]);
+  });
+
+  test('a pod without the Secret that pulled an image must pull it, and its failure says why', async () => {
+    await pulledWithSecret();
+    expect(await failure({ image, imagePullPolicy: 'IfNotPresent' })).toEqual({
+      text: 'ErrImagePull: 401 unauthorized',
+    });
+    expect(recorded().slice(-2)).toEqual([
+      'Normal Pulling: Pulling image "r.example/app:1"',
+      'Warning Failed: Failed to pull image "r.example/app:1": 401 unauthorized',
+    ]);
+    expect(events.events.at(-1)).toMatchObject({
+      cause: 'imageCredentials',
+      hint:
+        'The image is on this node, but no credentials of this pod pulled it before: ' +
+        'name a Secret for its registry in imagePullSecrets',
+    });
+  });
+
+  test('with the policy Never it is as if the image were missing', async () => {
+    await pulledWithSecret();
+    expect(await failure({ image, imagePullPolicy: 'Never' })).toEqual({
+      text: 'ErrImageNeverPull: Container image "r.example/app:1" is not present with pull policy of Never',
+    });
+    expect(pulls()).toHaveLength(1);
+  });
+
+  test.each(policies)('a pod with the Secret uses it without a pull (%s)', async (imagePullPolicy) => {
+    await pulledWithSecret();
+    pod.spec.imagePullSecrets = [{ name: 'login' }];
+    await ensure({ image, imagePullPolicy });
+    expect(pulls()).toHaveLength(1);
+  });
+
+  test('credentials of the node that pull it give it to every pod', async () => {
+    await pulledWithSecret();
+    nodeCredentials = new Map([['r.example', { username: 'node', password: 'ada-pw', identityToken: '' }]]);
+    await ensure({ image, imagePullPolicy: 'IfNotPresent' });
+    nodeCredentials = new Map();
+    await ensure({ image, imagePullPolicy: 'IfNotPresent' });
+    expect(pulls()).toHaveLength(2);
+  });
+
+  test('an image for a container that waits is pulled ahead only if the pod may not use it', async () => {
+    await pulledWithSecret();
+    const ahead = (): Promise<void> =>
+      manager.pullAhead({
+        pod,
+        container: makeContainer({ image, imagePullPolicy: 'IfNotPresent' }),
+        sandboxConfig: { metadata: { name: 'web' } },
+        recorder: podEventRecorder(events.emit, pod),
+        signal: new AbortController().signal,
+      });
+    await expect(ahead()).rejects.toThrow('401 unauthorized');
+    pod.spec.imagePullSecrets = [{ name: 'login' }];
+    await ahead();
+    expect(pulls()).toHaveLength(2);
+  });
+
+  test('a pull that succeeds although its pod goes is recorded', async () => {
+    pod.spec.imagePullSecrets = [{ name: 'login' }];
+    const stopping = new AbortController();
+    const release = runtime.hang('imageStatus', {
+      when: ({ image: asked }) => asked?.image.startsWith('sha256:') === true,
+    });
+    const pulling = ensure({ image, imagePullPolicy: 'Always' }, stopping.signal);
+    await runtime.waitForCall('imageStatus');
+    stopping.abort(new Error('the pod goes'));
+    await expect(pulling).rejects.toThrow('the pod goes');
+    release();
+    delete pod.spec.imagePullSecrets;
+    expect((await failure({ image, imagePullPolicy: 'IfNotPresent' })).text).toBe('ErrImagePull: 401 unauthorized');
+  });
+
+  test('a pull that cannot be recorded fails and does not begin', async () => {
+    await writeFile(join(rootDir, 'image_manager'), '');
+    expect((await failure({ image })).text).toMatch(/^ErrImagePull: recording the pull failed: .*image_manager/);
+    expect(pulls()).toEqual([]);
+  });
+
+  test('a node that is offline refuses an image that it cannot verify', async () => {
+    await pulledWithSecret();
+    manager = makeManager(1, undefined, true, pullRecords);
+    expect(await failure({ image, imagePullPolicy: 'Always' })).toEqual({
+      text:
+        'ErrImageNeverPull: Container image "r.example/app:1" is present, ' +
+        'but this node is offline and cannot verify that the pod may use it',
+    });
+    pod.spec.imagePullSecrets = [{ name: 'login' }];
+    expect(await ensure({ image, imagePullPolicy: 'Always' })).toBe(image);
   });
 });
 

@@ -21,7 +21,7 @@ import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { noProbeResults, type ProbeResults } from '../../../src/engine/container/probe-results.ts';
 import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
 import { fixedNode, makeNodeConfig } from '../../builders/node-config.ts';
-import { noServiceNames } from '../../builders/service-names.ts';
+import { noServices } from '../../builders/services.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
@@ -73,11 +73,13 @@ function makeManager(): KuberuntimeManager {
     }),
     podDirs,
     userNamespaces: new UserNamespaces({ podDirs, ids: fixedNode.userNamespaceIDs, isSupported: () => false }),
-    serviceNames: noServiceNames(podDirs),
+    services: noServices(podDirs),
+    sandboxDelays: new Map(),
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
     podCgroups: {
       prepare: () => Promise.resolve(),
+      clearMemoryQoS: () => Promise.resolve([]),
       limitsOf: (pod) => podCgroupLimits(pod, { enforceCPULimits: true }),
       set: () => Promise.resolve(),
       resize: () => Promise.resolve(),
@@ -86,6 +88,7 @@ function makeManager(): KuberuntimeManager {
     node,
     supportsRecursiveReadOnly: () => false,
     ignoresCDIDevices: () => false,
+    ignoresImageSubPaths: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
     postStartHooks: { hookStarted: () => Promise.resolve(), hookFinished: () => undefined },
     clock,
@@ -169,7 +172,7 @@ describe('a new pod', () => {
       'startContainer container3',
     ]);
     expect(recorded().slice(0, 3)).toEqual([
-      `Normal Pulled: Container image "${image}" already present on machine and can be accessed by the pod`,
+      `Normal Pulled: Container image "${image}" already present on machine`,
       'Normal Created: Container created',
       'Normal Started: Container started',
     ]);

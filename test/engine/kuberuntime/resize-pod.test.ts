@@ -50,6 +50,7 @@ async function resizeOf(
         prepare: async () => {
           await step('prepare');
         },
+        clearMemoryQoS: () => Promise.resolve([]),
         limitsOf: (of) => podCgroupLimits(of, { enforceCPULimits: true }),
         set: async (_pod, { cpuShares, cpuQuotaMicros, memoryBytes }) => {
           const part = memoryBytes ?? cpuShares ?? `quota ${cpuQuotaMicros}`;

@@ -38,6 +38,7 @@ function shown(choice: RevisionChoice): Shown {
 }
 
 describe('the revision to run', () => {
+  const onDelete: UpdateGates = { rollOut: { reason: 'OnDelete', message: 'StatefulSet db updates it later' } };
   const lock: UpdateGates = { lock: '/run/lock' };
   const window: UpdateGates = { closedWindow: '02:00-04:00' };
   test.each<[string, PodRecord | undefined, string, UpdateGates, Shown]>([
@@ -53,6 +54,14 @@ describe('the revision to run', () => {
       window,
       { reason: 'UpdateWindow', number: 2, message: 'updates wait for 02:00-04:00' },
     ],
+    [
+      'waits for a restart',
+      record({ accepts: 'r2' }),
+      'r3',
+      { ...onDelete, ...lock },
+      { reason: 'OnDelete', number: 2, message: 'StatefulSet db updates it later' },
+    ],
+    ['is the declared one after a restart', record({ accepts: 'r3' }), 'r3', onDelete, 'declared'],
     ['does not wait if none has run', record({ current: 0, revisions: [] }), 'r1', lock, 'declared'],
     ['is the held one', record({ pin: held }), 'r3', {}, { reason: 'Held', number: 1, message: 'held' }],
     ['is the declared one if that is held', record({ pin: held }), 'r1', lock, 'declared'],

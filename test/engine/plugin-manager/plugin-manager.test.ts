@@ -171,8 +171,7 @@ test('ignores files, hidden sockets, names that are too long, and plugins that d
   await liar.calls.next(({ call }) => call === 'getInfo');
   const huge = await pluginAt(join(folder, 'huge.sock'), { supportedVersions: Array<string>(100_000).fill('1.0.0') });
   await huge.calls.next(({ call }) => call === 'getInfo');
-  const silent = await pluginAt(join(folder, 'silent.sock'));
-  silent.answers['getInfo'] = () => new Promise(() => undefined);
+  const silent = await pluginAt(join(folder, 'silent.sock'), {}, { getInfo: () => new Promise(() => undefined) });
   await silent.calls.next(({ call }) => call === 'getInfo');
   const good = await pluginAt(join(folder, 'good.sock'), { name: 'good.example.com' });
   await notified(good);

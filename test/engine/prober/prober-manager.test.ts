@@ -128,3 +128,41 @@ test('probes of a pod on the host network ask the address of the node, which may
   expect(asked).toEqual(['192.0.2.1:9000', '192.0.2.55:9000']);
   prober.removePod('u1');
 });
+
+test.each([
+  ['ran before the agent is probed within a period', true, []],
+  ['starts after the agent is probed at once', false, ['192.0.2.1:9000']],
+])('a container that %s', async (_what, ranBefore, expected) => {
+  const clock = new FakeClock();
+  const asked: string[] = [];
+  const at = new Date(clock.now()).toISOString();
+  let state: ContainerState = ranBefore ? { running: { startedAt: at } } : { waiting: { reason: 'ContainerCreating' } };
+  const statusOf = (): PodStatus['containerStatuses'] => [
+    {
+      ...{ name: 'app', containerID: state.running ? 'fake://c1' : '', started: true, ready: false, restartCount: 0 },
+      ...{ state, image: '', imageID: '' },
+    },
+  ];
+  const prober = new ProberManager({
+    clock,
+    wallClock: new WallClockHistory(clock),
+    runtime: new FakeRuntime({ clock }),
+    getStatus: () => ({ phase: 'Running', podIP: '192.0.2.1', containerStatuses: statusOf() ?? [] }),
+    onChange: () => undefined,
+    checkHealth: ({ host, port }) => {
+      asked.push(`${host}:${port}`);
+      return Promise.resolve(undefined);
+    },
+    emit: () => undefined,
+    nodeIPs: () => [],
+    random: () => 0.5,
+  });
+  const app = makeContainer({ name: 'app', readinessProbe: { grpc: { port: 9000 }, periodSeconds: 10 } });
+  prober.addPod({ ...pod, spec: { ...pod.spec, containers: [app] } });
+  await clock.advance(100);
+  state = { running: { startedAt: at } };
+  prober.triggerReadiness('u1', { phase: 'Running', containerStatuses: statusOf() ?? [] });
+  await clock.advance(0);
+  expect(asked).toEqual(expected);
+  prober.removePod('u1');
+});

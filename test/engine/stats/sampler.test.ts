@@ -14,7 +14,16 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { openIn } from './open-in.ts';
-import { cgroupDetailsV1, cgroupV1, cgroupV2, describedTree, netDev, procFiles, writeAt } from './described-machine.ts';
+import {
+  cgroupDetailsV1,
+  cgroupDetailsV2,
+  cgroupV1,
+  cgroupV2,
+  describedTree,
+  netDev,
+  procFiles,
+  writeAt,
+} from './described-machine.ts';
 
 const time = '2025-01-01T00:00:00.000Z';
 const startTime = '2024-12-30T23:06:40.000Z';
@@ -91,15 +100,74 @@ const sourcesV2 = (top: string): CgroupSources => ({
   ...{ cpu: { version: 2, top }, memory: { version: 2, top }, pids: { version: 2, top }, pressure: top },
 });
 
-const podV1 = '/kubepods/burstable/podu1';
+const podCgroup = '/kubepods/burstable/podu1';
 const treeV1 = {
   ...cgroupV1('', { cpuNanos: 9_000_000_000, memoryKiB: 800, tasks: 99 }),
   ...cgroupV1('/kubepods', { cpuNanos: 7_000_000_000, memoryKiB: 400, limitKiB: 512 }),
-  ...cgroupV1(podV1, { cpuNanos: 5_000_000_000, memoryKiB: 200, tasks: 12 }),
-  ...cgroupV1(`${podV1}/c1`, { cpuNanos: 4_000_000_000, memoryKiB: 100, limitKiB: 128 }),
-  ...cgroupV1(`${podV1}/sandbox1`),
-  [`memory${podV1}/sandbox1/cgroup.procs`]: '4242\n',
+  ...cgroupV1(podCgroup, { cpuNanos: 5_000_000_000, memoryKiB: 200, tasks: 12 }),
+  ...cgroupV1(`${podCgroup}/c1`, { cpuNanos: 4_000_000_000, memoryKiB: 100, limitKiB: 128 }),
+  ...cgroupV1(`${podCgroup}/sandbox1`),
+  [`memory${podCgroup}/sandbox1/cgroup.procs`]: '4242\n',
 };
+
+// The root has no usage of its own.
+const rootV2 = Object.fromEntries(
+  Object.entries(cgroupV2('', { cpuMicros: 9_000_000, memoryKiB: 8 })).filter(
+    ([path]) => path !== '/memory.current' && path !== '/memory.max',
+  ),
+);
+const treeV2 = {
+  ...rootV2,
+  ...cgroupV2('/kubepods', { cpuMicros: 7_000_000, memoryKiB: 400, limitKiB: 512 }),
+  ...cgroupV2(podCgroup, { cpuMicros: 5_000_000, memoryKiB: 200, tasks: 12 }),
+  ...cgroupV2(`${podCgroup}/c1`, { cpuMicros: 4_000_000, memoryKiB: 100, limitKiB: 128 }),
+  ...cgroupV2(`${podCgroup}/sandbox1`),
+  [`${podCgroup}/sandbox1/cgroup.procs`]: '4242\n',
+};
+
+type Files = Readonly<Record<string, string>>;
+
+/** The same machine with cgroups of each version, and what changes in its files. */
+const versions: readonly {
+  version: 1 | 2;
+  tree: Files;
+  sources: (top: string) => CgroupSources;
+  cgroup: (path: string, memoryKiB: number) => Files;
+  cpu: (path: string, micros: number) => Files;
+  memory: (path: string, bytes: number) => Files;
+  details: (path: string) => Files;
+  /** A file that only details need. */
+  detail: string;
+  /** The cgroup of a process. */
+  process: (path: string) => string;
+}[] = [
+  {
+    version: 1,
+    tree: treeV1,
+    sources: sourcesV1,
+    cgroup: (path, memoryKiB) => cgroupV1(path, { memoryKiB }),
+    cpu: (path, micros) => ({ [`cpuacct${path}/cpuacct.usage`]: `${micros}000\n` }),
+    memory: (path, bytes) => ({ [`memory${path}/memory.usage_in_bytes`]: `${bytes}\n` }),
+    details: cgroupDetailsV1,
+    detail: '/memory.max_usage_in_bytes',
+    process: (path) => `4:memory:${path}\n3:cpuacct,cpu:${path}\n`,
+  },
+  {
+    version: 2,
+    tree: treeV2,
+    sources: sourcesV2,
+    cgroup: (path, memoryKiB) => cgroupV2(path, { memoryKiB }),
+    cpu: (path, micros) => ({ [`${path}/cpu.stat`]: `usage_usec ${micros}\nuser_usec 1\nsystem_usec 1\n` }),
+    memory: (path, bytes) => ({ [`${path}/memory.current`]: `${bytes}\n` }),
+    details: cgroupDetailsV2,
+    detail: '/memory.peak',
+    process: (path) => `0::${path}\n`,
+  },
+];
+
+async function writeAll(top: string, files: Files): Promise<void> {
+  for (const [path, text] of Object.entries(files)) await writeAt(join(top, path), text);
+}
 
 /** Memory of a described cgroup. A quarter of it is inactive cache. */
 const memoryOf = (kibibytes: number, rssBytes = 2048) => ({
@@ -121,24 +189,24 @@ const machine = {
 
 const madeAt = expect.stringMatching(/Z$/) as string;
 
-describe('a machine with cgroup v1', () => {
+describe.each(versions)('a machine with cgroup v$version', ({ tree, sources, ...files }) => {
   test('in all detail, a cgroup is read again once it has used CPU time, and its network each time', async () => {
-    const { sampler, top, procFolder } = await samplerOf(treeV1, sourcesV1);
+    const { sampler, top, procFolder } = await samplerOf(tree, sources);
     const seen = async (): Promise<unknown> => {
       const [, , , sandbox] = await sampler.cgroups();
       return { memory: sandbox?.usage?.memory?.usageBytes, received: sandbox?.interfaces?.[0]?.rxBytes };
     };
     expect(await seen()).toEqual({ memory: 0, received: 10 });
-    await writeAt(join(top, `memory${podV1}/sandbox1/memory.usage_in_bytes`), '4096\n');
+    await writeAll(top, files.memory(`${podCgroup}/sandbox1`, 4096));
     await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 30, 0, 20, 0]));
     expect(await seen()).toEqual({ memory: 0, received: 30 });
-    await writeAt(join(top, `cpuacct${podV1}/sandbox1/cpuacct.usage`), '1\n');
+    await writeAll(top, files.cpu(`${podCgroup}/sandbox1`, 1));
     expect(await seen()).toEqual({ memory: 4096, received: 30 });
   });
 
   test('the termination log of a container counts as its log, and as storage of its pod', async () => {
     const folder = await describedTree({ message: 'x'.repeat(100_000) });
-    const { sampler } = await samplerOf(treeV1, sourcesV1, folder);
+    const { sampler } = await samplerOf(tree, sources, folder);
     const usage = async (): Promise<(number | undefined)[]> => {
       const [pod] = (await sampler.sample()).pods;
       return [pod?.containers[0]?.logs?.usedBytes, pod?.['ephemeral-storage']?.usedBytes];
@@ -151,14 +219,166 @@ describe('a machine with cgroup v1', () => {
   });
 
   test('only a look in all detail reads the further files of cgroups', async () => {
-    const { sampler, top } = await samplerOf({ ...treeV1, ...cgroupDetailsV1(podV1) }, sourcesV1);
-    const isOpen = (): boolean => openIn(top).some((path) => path.endsWith('/memory.max_usage_in_bytes'));
+    const { sampler, top } = await samplerOf({ ...tree, ...files.details(podCgroup) }, sources);
+    const isOpen = (): boolean => openIn(top).some((path) => path.endsWith(files.detail));
     await sampler.sample();
     expect(isOpen()).toBe(false);
     await sampler.cgroups();
     expect(isOpen()).toBe(true);
   });
 
+  test('computes the CPU usage of node, pods and containers from two samples', async () => {
+    const { sampler, top } = await samplerOf(tree, sources);
+    await sampler.sample();
+    await clock.advance(10_000);
+    for (const [cgroup, cpuMicros] of [
+      ['', 9_500_000],
+      ['/kubepods', 7_200_000],
+      [podCgroup, 5_100_000],
+      [`${podCgroup}/c1`, 4_050_000],
+    ] as const)
+      await writeAll(top, files.cpu(cgroup, cpuMicros));
+    const { node, pods: measured } = await sampler.sample({ cpuAndMemoryOnly: true });
+    expect(node.cpu?.usageNanoCores).toBe(50_000_000);
+    expect(node.systemContainers?.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([20_000_000]);
+    expect(measured.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([10_000_000]);
+    expect(measured[0]?.containers.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([5_000_000]);
+  });
+
+  test('reads CPU and memory alone, without asking the runtime', async () => {
+    const { sampler } = await samplerOf(tree, sources);
+    const { node, pods: measured } = await sampler.sample({ cpuAndMemoryOnly: true });
+    expect(Object.keys(node)).toEqual(['nodeName', 'systemContainers', 'startTime', 'cpu', 'memory']);
+    expect(measured.map((stats) => Object.keys(stats))).toEqual([
+      ['podRef', 'startTime', 'containers', 'cpu', 'memory'],
+    ]);
+    expect(measured[0]?.containers.map((stats) => Object.keys(stats))).toEqual([
+      ['name', 'startTime', 'cpu', 'memory'],
+    ]);
+    expect(runtime.calls).toEqual([]);
+  });
+
+  test('shows the agent and its runtime if they have cgroups of their own', async () => {
+    const { sampler, procFolder } = await samplerOf({ ...tree, ...files.cgroup('/agent', 4) }, sources);
+    await writeAt(join(procFolder, 'self/cgroup'), files.process('/agent'));
+    await writeAt(join(procFolder, '77/cgroup'), files.process('/'));
+    const { systemContainers } = (await sampler.sample()).node;
+    expect(systemContainers?.map(({ name }) => name)).toEqual(['pods', 'kubelet']);
+    expect(systemContainers?.[1]?.memory).toMatchObject(memoryOf(4));
+  });
+
+  test('asks for writable layers every minute, and at every sample if a pod has a limit on disk', async () => {
+    const { sampler } = await samplerOf(tree, sources);
+    const asksIn = async (samples: number): Promise<number> => {
+      const before = runtime.requestsOf('listContainerStats').length;
+      for (let sample = 0; sample < samples; sample += 1) {
+        await sampler.sample();
+        await clock.advance(10_000);
+      }
+      return runtime.requestsOf('listContainerStats').length - before;
+    };
+    expect(await asksIn(12)).toBe(2);
+    manifest = makeStaticPod('web', {
+      uid: 'u1',
+      spec: { containers: [], volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }] },
+    });
+    expect(await asksIn(12)).toBe(12);
+  });
+
+  test('reads the memory of an idle cgroup again after a minute, and at once for a sample that reads all anew', async () => {
+    const { sampler, top } = await samplerOf(tree, sources);
+    const bytesOf = async (anew: boolean): Promise<unknown> => {
+      const [measured] = (await sampler.sample({ anew })).pods;
+      return [measured?.memory?.usageBytes, measured?.containers[0]?.memory?.usageBytes];
+    };
+    const known = [200 * 1024, 100 * 1024];
+    expect(await bytesOf(false)).toEqual(known);
+    await writeAll(top, files.memory(podCgroup, 300 * 1024));
+    await clock.advance(10_000);
+    expect([await bytesOf(false), await bytesOf(true)]).toEqual([known, [300 * 1024, 100 * 1024]]);
+    await clock.advance(10_000);
+    expect(await bytesOf(false)).toEqual(known);
+    await clock.advance(40_000);
+    expect(await bytesOf(false)).toEqual([300 * 1024, 100 * 1024]);
+    await writeAll(top, files.memory(`${podCgroup}/c1`, 50 * 1024));
+    await writeAll(top, files.cpu(podCgroup, 5_000_001));
+    await writeAll(top, files.cpu(`${podCgroup}/c1`, 4_000_001));
+    await clock.advance(10_000);
+    expect(await bytesOf(false)).toEqual([300 * 1024, 50 * 1024]);
+  });
+
+  test('reads the CPU time of containers only if their pod used some, and for a sample that reads all anew', async () => {
+    const { sampler, top } = await samplerOf(tree, sources);
+    const seen = async (anew: boolean): Promise<unknown> => {
+      await clock.advance(10_000);
+      const [cpu] = (await sampler.sample({ anew })).pods[0]?.containers.map((container) => container.cpu) ?? [];
+      return [cpu?.usageCoreNanoSeconds, cpu?.usageNanoCores];
+    };
+    const use = (cgroup: string, micros: number): Promise<void> => writeAll(top, files.cpu(cgroup, micros));
+    expect(await seen(false)).toEqual([4_000_000_000, undefined]);
+    // No kernel counts this in the container alone.
+    await use(`${podCgroup}/c1`, 4_000_010);
+    expect(await seen(false)).toEqual([4_000_000_000, 0]);
+    expect(await seen(true)).toEqual([4_000_010_000, 1000]);
+    await use(`${podCgroup}/c1`, 4_000_020);
+    await use(podCgroup, 5_000_020);
+    expect(await seen(false)).toEqual([4_000_020_000, 1000]);
+  });
+
+  test('reads the network of an idle pod again after 15 s, and at once for a sample that reads all anew', async () => {
+    const { sampler, top, procFolder } = await samplerOf(tree, sources);
+    const network = async (anew: boolean): Promise<unknown> => {
+      const [measured] = (await sampler.sample({ anew })).pods;
+      return [measured?.network?.time, measured?.network?.rxBytes];
+    };
+    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
+    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 30, 0, 20, 0]));
+    await clock.advance(14_000);
+    expect(await network(true)).toEqual(['2025-01-01T00:00:14.000Z', 30]);
+    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
+    await clock.advance(1000);
+    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 30]);
+    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 50, 0, 20, 0]));
+    await writeAll(top, files.cpu(podCgroup, 5_000_001));
+    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 50]);
+  });
+
+  test('asks for the usage of images every ten seconds, and for each sample that reads all anew', async () => {
+    runtime = new FakeRuntime({ clock });
+    const { sampler } = await samplerOf(tree, sources);
+    const asksOf = async (...samples: boolean[]): Promise<number> => {
+      for (const anew of samples) {
+        await sampler.sample({ anew });
+        await clock.advance(5000);
+      }
+      return runtime.requestsOf('imageFsInfo').length;
+    };
+    expect(await asksOf(false, false, false, false)).toBe(2);
+    expect(await asksOf(true, true)).toBe(4);
+  });
+
+  test('names no network for a pod in the network of the node', async () => {
+    const { sampler } = await samplerOf(tree, sources);
+    pods = [pod({ hasNetwork: false })];
+    expect((await sampler.sample()).pods[0]?.network).toBeUndefined();
+  });
+
+  test('finds the cgroup of a container that was made later, and of a pod of another class', async () => {
+    const { sampler, top } = await samplerOf(tree, sources);
+    await sampler.sample();
+    await writeAll(top, files.cgroup(`${podCgroup}/c2`, 4));
+    await writeAll(top, files.cgroup('/kubepods/podu2', 8));
+    pods = [
+      pod({ containers: [{ id: 'c2', name: 'main', startedAt: 0 }] }),
+      pod({ uid: 'u2', sandboxID: 'sandbox2', containers: [] }),
+    ];
+    const { pods: measured } = await sampler.sample();
+    expect(measured[0]?.containers[0]?.memory).toMatchObject(memoryOf(4));
+    expect(measured[1]?.memory).toMatchObject(memoryOf(8));
+  });
+});
+
+describe('a machine with cgroup v1', () => {
   test('has the usage of its cgroups, in the shape of the kubelet', async () => {
     const { sampler } = await samplerOf(treeV1, sourcesV1);
     expect(await sampler.sample()).toEqual({
@@ -199,169 +419,12 @@ describe('a machine with cgroup v1', () => {
       ],
     });
   });
-
-  test('computes the CPU usage of node, pods and containers from two samples', async () => {
-    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
-    await sampler.sample();
-    await clock.advance(10_000);
-    for (const [cgroup, cpuNanos] of [
-      ['', 9_500],
-      ['/kubepods', 7_200],
-      [podV1, 5_100],
-      [`${podV1}/c1`, 4_050],
-    ] as const)
-      await writeAt(join(top, `cpuacct${cgroup}/cpuacct.usage`), `${cpuNanos}000000\n`);
-    const { node, pods: measured } = await sampler.sample({ cpuAndMemoryOnly: true });
-    expect(node.cpu?.usageNanoCores).toBe(50_000_000);
-    expect(node.systemContainers?.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([20_000_000]);
-    expect(measured.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([10_000_000]);
-    expect(measured[0]?.containers.map(({ cpu }) => cpu?.usageNanoCores)).toEqual([5_000_000]);
-  });
-
-  test('reads CPU and memory alone, without asking the runtime', async () => {
-    const { sampler } = await samplerOf(treeV1, sourcesV1);
-    const { node, pods: measured } = await sampler.sample({ cpuAndMemoryOnly: true });
-    expect(Object.keys(node)).toEqual(['nodeName', 'systemContainers', 'startTime', 'cpu', 'memory']);
-    expect(measured.map((stats) => Object.keys(stats))).toEqual([
-      ['podRef', 'startTime', 'containers', 'cpu', 'memory'],
-    ]);
-    expect(measured[0]?.containers.map((stats) => Object.keys(stats))).toEqual([
-      ['name', 'startTime', 'cpu', 'memory'],
-    ]);
-    expect(runtime.calls).toEqual([]);
-  });
-
-  test('shows the agent and its runtime if they have cgroups of their own', async () => {
-    const { sampler, procFolder } = await samplerOf({ ...treeV1, ...cgroupV1('/agent', { memoryKiB: 4 }) }, sourcesV1);
-    await writeAt(join(procFolder, 'self/cgroup'), '4:memory:/agent\n3:cpuacct,cpu:/agent\n');
-    await writeAt(join(procFolder, '77/cgroup'), '4:memory:/\n3:cpuacct,cpu:/\n');
-    const { systemContainers } = (await sampler.sample()).node;
-    expect(systemContainers?.map(({ name }) => name)).toEqual(['pods', 'kubelet']);
-    expect(systemContainers?.[1]?.memory).toEqual(memoryOf(4));
-  });
-
-  test('asks for writable layers every minute, and at every sample if a pod has a limit on disk', async () => {
-    const { sampler } = await samplerOf(treeV1, sourcesV1);
-    const asksIn = async (samples: number): Promise<number> => {
-      const before = runtime.requestsOf('listContainerStats').length;
-      for (let sample = 0; sample < samples; sample += 1) {
-        await sampler.sample();
-        await clock.advance(10_000);
-      }
-      return runtime.requestsOf('listContainerStats').length - before;
-    };
-    expect(await asksIn(12)).toBe(2);
-    manifest = makeStaticPod('web', {
-      uid: 'u1',
-      spec: { containers: [], volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }] },
-    });
-    expect(await asksIn(12)).toBe(12);
-  });
-
-  test('reads the memory of an idle cgroup again after a minute, and at once for a sample that reads all anew', async () => {
-    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
-    const bytesOf = async (anew: boolean): Promise<unknown> => {
-      const [measured] = (await sampler.sample({ anew })).pods;
-      return [measured?.memory?.usageBytes, measured?.containers[0]?.memory?.usageBytes];
-    };
-    const known = [200 * 1024, 100 * 1024];
-    expect(await bytesOf(false)).toEqual(known);
-    await writeAt(join(top, `memory${podV1}/memory.usage_in_bytes`), `${300 * 1024}\n`);
-    await clock.advance(10_000);
-    expect([await bytesOf(false), await bytesOf(true)]).toEqual([known, [300 * 1024, 100 * 1024]]);
-    await clock.advance(10_000);
-    expect(await bytesOf(false)).toEqual(known);
-    await clock.advance(40_000);
-    expect(await bytesOf(false)).toEqual([300 * 1024, 100 * 1024]);
-    await writeAt(join(top, `memory${podV1}/c1/memory.usage_in_bytes`), `${50 * 1024}\n`);
-    await writeAt(join(top, `cpuacct${podV1}/cpuacct.usage`), '5000000001\n');
-    await writeAt(join(top, `cpuacct${podV1}/c1/cpuacct.usage`), '4000000001\n');
-    await clock.advance(10_000);
-    expect(await bytesOf(false)).toEqual([300 * 1024, 50 * 1024]);
-  });
-
-  test('reads the CPU time of containers only if their pod used some, and for a sample that reads all anew', async () => {
-    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
-    const seen = async (anew: boolean): Promise<unknown> => {
-      await clock.advance(10_000);
-      const [cpu] = (await sampler.sample({ anew })).pods[0]?.containers.map((container) => container.cpu) ?? [];
-      return [cpu?.usageCoreNanoSeconds, cpu?.usageNanoCores];
-    };
-    const use = (cgroup: string, nanos: number): Promise<void> =>
-      writeAt(join(top, `cpuacct${cgroup}/cpuacct.usage`), `${nanos}\n`);
-    expect(await seen(false)).toEqual([4_000_000_000, undefined]);
-    // No kernel counts this in the container alone.
-    await use(`${podV1}/c1`, 4_000_000_010);
-    expect(await seen(false)).toEqual([4_000_000_000, 0]);
-    expect(await seen(true)).toEqual([4_000_000_010, 1]);
-    await use(`${podV1}/c1`, 4_000_000_020);
-    await use(podV1, 5_000_000_020);
-    expect(await seen(false)).toEqual([4_000_000_020, 1]);
-  });
-
-  test('reads the network of an idle pod again after 15 s, and at once for a sample that reads all anew', async () => {
-    const { sampler, top, procFolder } = await samplerOf(treeV1, sourcesV1);
-    const network = async (anew: boolean): Promise<unknown> => {
-      const [measured] = (await sampler.sample({ anew })).pods;
-      return [measured?.network?.time, measured?.network?.rxBytes];
-    };
-    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
-    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 30, 0, 20, 0]));
-    await clock.advance(14_000);
-    expect(await network(true)).toEqual(['2025-01-01T00:00:14.000Z', 30]);
-    expect(await network(false)).toEqual(['2025-01-01T00:00:00.000Z', 10]);
-    await clock.advance(1000);
-    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 30]);
-    await writeAt(join(procFolder, '4242/net/dev'), netDev(['eth0', 50, 0, 20, 0]));
-    await writeAt(join(top, `cpuacct${podV1}/cpuacct.usage`), '5000000001\n');
-    expect(await network(false)).toEqual(['2025-01-01T00:00:15.000Z', 50]);
-  });
-
-  test('asks for the usage of images every ten seconds, and for each sample that reads all anew', async () => {
-    runtime = new FakeRuntime({ clock });
-    const { sampler } = await samplerOf(treeV1, sourcesV1);
-    const asksOf = async (...samples: boolean[]): Promise<number> => {
-      for (const anew of samples) {
-        await sampler.sample({ anew });
-        await clock.advance(5000);
-      }
-      return runtime.requestsOf('imageFsInfo').length;
-    };
-    expect(await asksOf(false, false, false, false)).toBe(2);
-    expect(await asksOf(true, true)).toBe(4);
-  });
-
-  test('names no network for a pod in the network of the node', async () => {
-    const { sampler } = await samplerOf(treeV1, sourcesV1);
-    pods = [pod({ hasNetwork: false })];
-    expect((await sampler.sample()).pods[0]?.network).toBeUndefined();
-  });
-
-  test('finds the cgroup of a container that was made later, and of a pod of another class', async () => {
-    const { sampler, top } = await samplerOf(treeV1, sourcesV1);
-    await sampler.sample();
-    for (const [path, text] of Object.entries(cgroupV1(`${podV1}/c2`, { memoryKiB: 4 })))
-      await writeAt(join(top, path), text);
-    for (const [path, text] of Object.entries(cgroupV1('/kubepods/podu2', { memoryKiB: 8 })))
-      await writeAt(join(top, path), text);
-    pods = [
-      pod({ containers: [{ id: 'c2', name: 'main', startedAt: 0 }] }),
-      pod({ uid: 'u2', sandboxID: 'sandbox2', containers: [] }),
-    ];
-    const { pods: measured } = await sampler.sample();
-    expect(measured[0]?.containers[0]?.memory).toEqual(memoryOf(4));
-    expect(measured[1]?.memory).toEqual(memoryOf(8));
-  });
 });
 
-describe('a machine with cgroup v2', () => {
+describe('a machine with cgroup v2 and systemd', () => {
   const podV2 = '/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podu1.slice';
-  // The root has no usage of its own.
-  const rootV2 = Object.entries(cgroupV2('', { cpuMicros: 9_000_000, memoryKiB: 8 })).filter(
-    ([path]) => path !== '/memory.current' && path !== '/memory.max',
-  );
   const treeV2 = {
-    ...Object.fromEntries(rootV2),
+    ...rootV2,
     ...cgroupV2('/kubepods', { cpuMicros: 7_000_000, memoryKiB: 400, limitKiB: 512 }),
     ...cgroupV2(podV2, { cpuMicros: 5_000_000, memoryKiB: 200, tasks: 12 }),
     ...cgroupV2(`${podV2}/cri-containerd-c1.scope`, { cpuMicros: 4_000_000, memoryKiB: 100, limitKiB: 128 }),
@@ -425,7 +488,11 @@ describe('a machine with cgroup v2', () => {
 
 test('a hybrid machine counts each resource where its controller is', async () => {
   const { sampler } = await samplerOf(
-    { ...treeV1, ...cgroupV2(`unified${podV1}`, { memoryKiB: 4, tasks: 2 }), ...cgroupV2(`unified${podV1}/c1`) },
+    {
+      ...treeV1,
+      ...cgroupV2(`unified${podCgroup}`, { memoryKiB: 4, tasks: 2 }),
+      ...cgroupV2(`unified${podCgroup}/c1`),
+    },
     (top) => ({
       cpu: { version: 1, top: join(top, 'cpuacct') },
       memory: { version: 2, top: join(top, 'unified') },

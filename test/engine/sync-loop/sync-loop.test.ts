@@ -30,6 +30,7 @@ function startLoop() {
           world.synced.push(podUID);
         },
         handleAdmission: nothing,
+        handleWorkloads: () => undefined,
         handleOperation: (operation) => {
           world.synced.push(operation);
         },

@@ -27,7 +27,15 @@ interface Desired {
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
   return computeNodeDiff(
     { pods: [], configObjects: [], inPlace: defaultInPlacePolicy, records: new Map(), ...current },
-    { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
+    {
+      pods: [],
+      configObjects: [],
+      urls: [],
+      uidUnder: () => undefined,
+      rollOuts: new Map(),
+      extraPods: new Map(),
+      ...desired,
+    },
   );
 }
 const podsOf = (current: CurrentPod[], desired: Desired): string =>
@@ -57,34 +65,40 @@ describe('what becomes of a pod', () => {
     ['the agent runs', [running(pod('old', '1'))], {}, [`old ${stops}`]],
     [
       'no agent runs and a start would stop all',
-      [running(pod('old', '1'), { isLeftRunning: true }), running(pod('done', '2'))],
+      [running(pod('old', '1'), { left: 'running' }), running(pod('done', '2'))],
       { pods: [pod('new', '3')] },
       [`done ${stays}`, 'new start (no pod with this name runs)', `old ${stays}`],
     ],
     [
+      'no agent runs, all have ended and nothing is declared',
+      [
+        running(pod('done', '1', { restartPolicy: 'Never' }), { left: 'ended' }),
+        running(pod('old', '2'), { left: 'ended' }),
+      ],
+      {},
+      [`done ${stays}`, `old ${stops}`],
+    ],
+    [
       'no agent runs and some pod is declared',
-      [running(pod('old', '1'), { isLeftRunning: true }), running(pod('same', '2'), { isLeftRunning: true })],
+      [running(pod('old', '1'), { left: 'running' }), running(pod('same', '2'), { left: 'running' })],
       { pods: [pod('same', '2')] },
       [`old ${stops}`, 'same stay'],
     ],
     [
       'no agent runs and a URL declares another pod',
-      [
-        running(pod('old', '1'), { isLeftRunning: true }),
-        running(pod('url', '2'), { isLeftRunning: true, source: 'http' }),
-      ],
+      [running(pod('old', '1'), { left: 'running' }), running(pod('url', '2'), { left: 'running', source: 'http' })],
       {},
       [`old ${stops}`, 'url stay (a URL declares it)'],
     ],
     [
       'its stop was begun',
-      [running(pod('old', '1'), { isLeftRunning: true, undeclared: 'removed' })],
+      [running(pod('old', '1'), { left: 'running', undeclared: 'removed' })],
       {},
       [`old ${stops}`],
     ],
     [
       'the manifests are an empty list on purpose',
-      [running(pod('old', '1'), { isLeftRunning: true, undeclared: 'kept' })],
+      [running(pod('old', '1'), { left: 'running', undeclared: 'kept' })],
       { declaresNothing: true },
       [`old ${stops}`],
     ],

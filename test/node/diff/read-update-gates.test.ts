@@ -40,7 +40,15 @@ test('an update waits for its window and its lock file, and the report has the t
       inPlace: defaultInPlacePolicy,
       records: new Map(records),
     },
-    { pods: desired, configObjects: [], urls: [], uidUnder: () => undefined, updateGates },
+    {
+      pods: desired,
+      configObjects: [],
+      urls: [],
+      uidUnder: () => undefined,
+      rollOuts: new Map(),
+      extraPods: new Map(),
+      updateGates,
+    },
   );
   expect(pods.map(({ action, name, because }) => [action, name, because])).toEqual([
     ['restart', 'free', 'replaces the pod: its UID changes'],

@@ -39,6 +39,9 @@ const packets = (change: Partial<PacketFacts>): Partial<Facts> =>
 const disk = (change: Partial<DiskFacts>): Partial<Facts> => ({
   disks: [{ value: { ...valueOf(healthy.disks[0]), ...change } }],
 });
+const upgrade = (kind: 'pending' | 'restored'): Partial<Facts> => ({
+  upgrade: { value: { program: '/usr/local/bin/kubelet-ts', state: { kind, from: '0.1.0', to: '0.2.0' } } },
+});
 const memory = (change: Partial<MemoryFacts>): Partial<Facts> => ({
   memory: { value: { ...valueOf(healthy.memory), ...change } },
 });
@@ -57,6 +60,11 @@ const path = (what: 'root-dir' | 'manifests' | 'control socket', uid: number, mo
   paths: [{ value: { what, path: '/p', found: { uid, mode, isLink: false } } }],
 });
 const calico = network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] });
+const dropIns = {
+  ...{ folder: '/c', logFile: '/c.log', refused: [], unknown: [], isLeftOut: false },
+  runtimes: [{ name: 'wasm', file: '/c/1.toml', missing: ['containerd-shim-wasm-v1'] }],
+};
+const restart = 'Restart kubelet-ts: systemctl restart kubelet-ts';
 const loopback = { servers: ['127.0.0.53'], searches: [], options: [] };
 const swap = [{ name: '/dev/sda2', sizeBytes: 1n << 30n }];
 const plugins = 'Install it with: apt-get install containernetworking-plugins';
@@ -413,6 +421,21 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
       `disk problem: root-dir /state is on a disk that is read-only: no container can start or stop -> dmesg | grep -iE "error|remount"; mount -o remount,rw '/my data'`,
     ],
   ],
+  [
+    'a disk without programs',
+    disk({ noexecMount: '/my data' }),
+    [
+      `disk warning: root-dir /state is on a disk that is mounted noexec: pods cannot execute programs in their volumes, such as emptyDir -> mount -o remount,exec '/my data', and remove noexec from /etc/fstab`,
+    ],
+  ],
+  ['a disk without programs that has only layers of overlayfs', disk({ use: 'images', noexecMount: '/' }), []],
+  [
+    'a disk without programs that has whole containers',
+    { ...disk({ use: 'images', noexecMount: '/' }), ...settings({ snapshotter: 'native' }) },
+    [
+      'disk problem: images /state is on a disk that is mounted noexec: no container can start -> mount -o remount,exec /, and remove noexec from /etc/fstab',
+    ],
+  ],
   ['a disk that makes inodes as needed', disk({ freeInodes: 0n, inodes: 0n }), []],
   [
     'no memory',
@@ -437,6 +460,20 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     { clock: { value: { now: 60_000, builtAt: Date.UTC(2026, 0, 1), stepsMs: [] } } },
     [
       'clock problem: it is 1970-01-01T00:01:00Z here, before this program was built: certificates are not valid yet -> Set the clock: timedatectl set-ntp true, or date -s "YYYY-MM-DD hh:mm:ss"',
+    ],
+  ],
+  [
+    'an upgrade that is not healthy yet',
+    upgrade('pending'),
+    [
+      'upgrade warning: the upgrade from 0.1.0 to 0.2.0 is not healthy yet; its third failed start undoes it -> See what it waits for: systemctl status kubelet-ts',
+    ],
+  ],
+  [
+    'an upgrade that the guard has undone',
+    upgrade('restored'),
+    [
+      'upgrade warning: The upgrade from 0.1.0 to 0.2.0 was undone, because it did not become healthy in three starts -> kubelet-ts upgrade FILE, or: rm /usr/local/bin/kubelet-ts.restored',
     ],
   ],
   [
@@ -472,10 +509,74 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     ['files warning: manifests /p/web.yaml are missing -> Write /p/web.yaml, or correct the path.'],
   ],
   [
+    'a program on a host port of a pod',
+    { hostPorts: { value: [{ pod: 'web', sentence: 'sshd of this node listens on host port 22/TCP' }] } },
+    [
+      'ports warning: pod web: sshd of this node listens on host port 22/TCP -> Choose another hostPort, or stop the program: ss -lntup',
+    ],
+  ],
+  [
     'a port in use',
     { ports: [{ value: { port: 10248, flag: '--healthz-port', holder: { pid: 7, command: 'kubelet' } } }] },
     [
       'ports problem: 10248 is used by kubelet (pid 7) -> Stop that program, or choose another port: kubelet-ts run --healthz-port PORT',
+    ],
+  ],
+  [
+    'a runtime whose program is missing, which containerd does not know, and which no class names',
+    { ...answer({ handlers: ['runc'] }), handlers: { value: { classes: [], dropIns } } },
+    [
+      'handlers problem: handler wasm: containerd-shim-wasm-v1 is not installed -> Install it, or correct its name in /c/1.toml.',
+      `handlers problem: handler wasm: the running containerd does not know it yet -> ${restart}`,
+      'handlers warning: handler wasm: no RuntimeClass names it -> Declare one next to the pod: kind: RuntimeClass, metadata: { name: wasm }, handler: wasm',
+    ],
+  ],
+  [
+    'files that containerd does not understand, or with which it does not start',
+    {
+      handlers: {
+        value: {
+          classes: [],
+          dropIns: { ...dropIns, refused: ['a is left out'], unknown: ['b is unknown'], isLeftOut: true, runtimes: [] },
+        },
+      },
+    },
+    [
+      `handlers problem: a is left out -> Correct the file. ${restart}`,
+      `handlers warning: b is unknown -> Correct the key, or remove it. ${restart}`,
+      "handlers problem: containerd did not start with the files in /c -> grep 'failed to load' /c.log",
+    ],
+  ],
+  [
+    'a class whose handler the runtime does not have',
+    { ...answer({ handlers: ['runc'] }), handlers: { value: { classes: [{ name: 'gpu', handler: 'nvidia' }] } } },
+    [
+      'handlers problem: RuntimeClass gpu: the container runtime has no handler nvidia -> Add a runtime nvidia to the runtime, or correct the class.',
+    ],
+  ],
+  [
+    'CDI files that are broken or out of date, on an old containerd',
+    {
+      ...answer({ version: '1.6.20' }),
+      cdi: {
+        value: [
+          { path: '/c/1.json', error: 'it names no device', names: [], missing: [] },
+          {
+            path: '/c/2.json',
+            names: ['a/b=0'],
+            missing: [
+              { use: 'device', path: '/dev/x' },
+              { use: 'hook', path: '/h' },
+            ],
+          },
+        ],
+      },
+    },
+    [
+      'devices warning: containerd 1.6.20 has no CDI, so pods with these devices do not start -> Install containerd 1.7 or newer.',
+      'devices problem: /c/1.json: it names no device -> Generate the file again, or remove it.',
+      'devices problem: /c/2.json: device /dev/x is missing -> Load the driver of the device, then generate the file again.',
+      'devices problem: /c/2.json: hook /h is missing -> Install the toolkit of the device, then generate the file again.',
     ],
   ],
   [

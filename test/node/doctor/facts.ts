@@ -14,6 +14,7 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
       protectKernelDefaults: false,
       refusesSwap: false,
       thresholds: parseEvictionThresholds(defaultConfiguration) ?? [],
+      snapshotter: 'overlayfs',
     },
     configuration: { warnings: [] },
     rights: { value: { uid: 0, capabilities: (1n << 41n) - 1n } },
@@ -53,6 +54,8 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
         },
       },
     },
+    handlers: { value: { classes: [] } },
+    cdi: { value: [] },
     network: {
       value: {
         pluginFolders: [{ folder: '/opt/cni/bin', plugins: ['bridge', 'host-local', 'loopback', 'portmap'] }],
@@ -77,6 +80,7 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
       },
     },
     collision: { value: {} },
+    hostPorts: { value: [] },
     disks: [
       {
         value: {
@@ -90,6 +94,7 @@ export function makeFacts(): Facts & { runtime: { value: object }; kernel: { val
       },
     ],
     memory: { value: { availableBytes: 4n * gibibyte, totalBytes: 8n * gibibyte, swaps: [], hasSwapController: true } },
+    upgrade: { value: { program: '/usr/local/bin/kubelet-ts', state: undefined } },
     clock: { value: { now: Date.UTC(2026, 5, 1), builtAt: Date.UTC(2026, 0, 1), stepsMs: [] } },
     paths: [{ value: { what: 'root-dir', path: '/state', found: { uid: 0, mode: 0o40750, isLink: false } } }],
     ports: [{ value: { port: 10248, flag: '--healthz-port' } }],

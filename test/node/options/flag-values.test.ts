@@ -65,4 +65,8 @@ test('credentials are not shown', () => {
   const values = valuesOf(...headers, '--storage-driver-password=y');
   const names = ['manifest-url-header', 'status-url-header', 'storage-driver-password'];
   expect(names.map((name) => values[name])).toEqual(['CLASSIFIED', 'CLASSIFIED', 'CLASSIFIED']);
+  // A token may be in the place of the user.
+  const urls = valuesOf('--manifest-url=https://t0k3n@a.example/x?k=s3cret', '--status-url=https://t0k3n@b.example/y');
+  expect(JSON.stringify(urls)).not.toMatch(/t0k3n|s3cret/);
+  expect(urls).toMatchObject({ 'manifest-url': 'https://a.example/x?…', 'status-url': 'https://b.example/y' });
 });

@@ -49,6 +49,7 @@ test("the defaults are the kubelet's", async () => {
     nodeIPs: ['192.0.2.1'],
     nodeLabels: {},
     networkPluginMTU: undefined,
+    serviceCIDR: '',
     keepDamagedStore: false,
     containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     imageCredentialProviderConfig: '',

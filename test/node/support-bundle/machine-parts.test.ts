@@ -37,8 +37,8 @@ test('of a history there are the lines in its last 64 KiB', async () => {
 
 test('the journal of services with other names is read', async () => {
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'fleet.service'), systemdUnit('/usr/bin/kubelet-ts', [], 'fleet'));
-  await writeFile(join(folder, 'fleet.conf'), systemdUnit('/usr/bin/kubelet-ts', [], 'fleet'));
+  await writeFile(join(folder, 'fleet.service'), systemdUnit({ program: '/usr/bin/kubelet-ts' }, [], 'fleet'));
+  await writeFile(join(folder, 'fleet.conf'), systemdUnit({ program: '/usr/bin/kubelet-ts' }, [], 'fleet'));
   await writeFile(join(folder, 'ssh.service'), '[Unit]\n');
   await mkdir(join(folder, 'folder.service'));
   expect(await journalUnits(folder)).toEqual(['kubelet-ts', 'kubelet', 'fleet']);

@@ -24,8 +24,8 @@ async function originOf(url: URL): Promise<{ origin: GitOrigin; workFolder: stri
 async function read(url: URL) {
   const { origin, workFolder } = await originOf(url);
   const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
-  const { validators, news } = await origin.fetch(undefined, notes, new AbortController().signal);
-  const { pods, problems } = loadJoinedFiles(news?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
+  const { validators, content } = await origin.fetch(undefined, notes, new AbortController().signal);
+  const { pods, problems } = loadJoinedFiles(content?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
   expect(await readdir(workFolder)).toEqual([]);
   return {
     pods: pods.map(({ metadata }) => metadata.name),

@@ -48,8 +48,8 @@ function originOf(url: URL, { credentials, keys = [], onRequest }: Extra = {}): 
 /** Names of the pods of an artifact, with the version and the warnings. */
 async function read(origin: OCIOrigin) {
   const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
-  const { validators, news } = await origin.fetch(undefined, notes, new AbortController().signal);
-  const { pods, problems } = loadJoinedFiles(news?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
+  const { validators, content } = await origin.fetch(undefined, notes, new AbortController().signal);
+  const { pods, problems } = loadJoinedFiles(content?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
   return {
     pods: pods.map(({ metadata }) => metadata.name),
     problems: problems.map(({ origin: file, message }) => `${file} ${message}`),
@@ -367,8 +367,8 @@ describe('signatures', () => {
     registry.sign(digest, [other.privateKey, ours.privateKey]);
     const origin = originOf(registry.url(), { keys: [await keyFile(ours.pem)] });
     expect(await fetched(origin)).toContain('{name: web}');
-    const { validators, news } = await origin.fetch(undefined, { warnings: [], bodyBytes: 0 }, AbortSignal.any([]));
-    const { body = Buffer.alloc(0), signature } = news ?? {};
+    const { validators, content } = await origin.fetch(undefined, { warnings: [], bodyBytes: 0 }, AbortSignal.any([]));
+    const { body = Buffer.alloc(0), signature } = content ?? {};
     const evidence = { digest: sha256(body), validators, signature, lastSignedAtSeconds: undefined };
     await expect(origin.trust(body, evidence)).resolves.toBeUndefined();
     const renewed = originOf(registry.url(), { keys: [await keyFile(other.pem)] });
@@ -398,8 +398,8 @@ describe('signatures', () => {
     const digest = registry.push([yaml('web')]);
     registry.signBundle(digest, ours.privateKey);
     const origin = originOf(registry.url(), { keys: [await keyFile(ours.pem)] });
-    const { validators, news } = await origin.fetch(undefined, { warnings: [], bodyBytes: 0 }, AbortSignal.any([]));
-    const { body = Buffer.alloc(0), signature } = news ?? {};
+    const { validators, content } = await origin.fetch(undefined, { warnings: [], bodyBytes: 0 }, AbortSignal.any([]));
+    const { body = Buffer.alloc(0), signature } = content ?? {};
     const evidence = { digest: sha256(body), validators, signature, lastSignedAtSeconds: undefined };
     await expect(origin.trust(body, evidence)).resolves.toBeUndefined();
     const withoutType = JSON.stringify({ ...(JSON.parse(signature ?? '') as object), payloadType: undefined });

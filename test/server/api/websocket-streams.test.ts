@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { type Session, startStreamingServer } from '../../cri/streaming/streaming-server.ts';
 import type { ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import { HeaderBlockWriter, synStreamFrame } from '../../../src/cri/streaming/spdy-frames.ts';
+import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { ApiRig } from './api-rig.ts';
 
 const v5 = 'v5.channel.k8s.io';
@@ -108,6 +111,25 @@ test.each([
   client.send(message);
   await closed;
   expect(got).toEqual(expected);
+});
+
+test('a runtime whose certificate nobody knows gets no command', async () => {
+  const { cert, key } = await (await CertificateAuthority.make('runtime')).issue('runtime');
+  const got: string[] = [];
+  const server = createServer({ cert, key }, (socket) =>
+    socket.on('data', (bytes: Buffer) => got.push(bytes.toString())),
+  );
+  server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/exec/token`;
+  const rig = await ApiRig.open({ anonymous: true, runtime: { exec: () => Promise.resolve({ url }) } });
+  const { got: messages, closed } = connect(rig, `${exec}&output=1`);
+  await closed;
+  expect(messages.at(-1)?.[1]).toContain(
+    'error dialing backend: tls: failed to verify certificate: x509: certificate signed by unknown authority',
+  );
+  expect(got).toEqual([]);
 });
 
 test('a runtime that cannot be reached, or breaks off, is a failure in the error channel', async () => {

@@ -5,7 +5,8 @@ import { createServer as createHTTPServer, type RequestListener } from 'node:htt
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { call, recordAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
+import { recordAgentProcess } from '../../../src/server/control/agent-process.ts';
+import { call, stream, untilGone } from '../../../src/server/control/control-call.ts';
 import { holderText } from '../../../src/files/file-lock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

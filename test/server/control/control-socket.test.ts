@@ -6,6 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { WorkloadRequest } from '../../../src/engine/workloads/workload-operations.ts';
 import type { PodName } from '../../../src/api/values/pod-names.ts';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
@@ -73,6 +74,9 @@ class View implements ControlledEngine {
   operate(request: OperationRequest): Promise<string> {
     const { name } = request.pod;
     if (name === 'gone') throw new RequestRefused('missing', 'no manifest declares pod default/gone', 'Look.');
+    return Promise.resolve(JSON.stringify(request));
+  }
+  operateWorkload(request: WorkloadRequest): Promise<string> {
     return Promise.resolve(JSON.stringify(request));
   }
   addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string> {

@@ -51,6 +51,7 @@ async function serve() {
     history: () => Promise.resolve([]),
     settled: () => Promise.resolve(),
     operate: () => Promise.reject(new Error('not asked')),
+    operateWorkload: () => Promise.reject(new Error('is not called')),
     declarerOf: () => undefined,
     pastRevisions: () => [],
     addEphemeralContainer: () => Promise.reject(new Error('nobody asks')),

@@ -8,6 +8,7 @@ import type { ManifestProblem } from '../../view/events.ts';
 import { HungPathError, PathGuard } from '../../host/path-guard.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
+import { LastingErrors } from './lasting-errors.ts';
 import { ManifestFiles } from './manifest-files.ts';
 import { hungHint, isAt, ManifestPaths } from './manifest-paths.ts';
 import { type FileChange, type Found, isLink, ManifestReader } from './manifest-reader.ts';
@@ -115,9 +116,9 @@ export class FileSource implements PodSource {
         const found = await unlessAborted(this.look(), signal);
         const areErrorsDue = this.errors.dueMs <= clock.monotonic();
         if (found !== undefined || areErrorsDue) {
-          if (found === 'news' || areErrorsDue) update = this.update();
+          if (found === 'changed' || areErrorsDue) update = this.update();
           // Sends no list if nothing changed, because merging unchanged pods is most of the work of a rescan.
-          if (found === 'news') sink.onUpdate(update);
+          if (found === 'changed') sink.onUpdate(update);
           else sink.onProblems(update.problems);
         }
         if (this.errors.dueMs < Infinity || this.schedule.isAwaited) continue;
@@ -212,13 +213,13 @@ export class FileSource implements PodSource {
   }
 
   /** Runs the due checks. Returns undefined if some files were checked, and none changed. */
-  private async look(): Promise<'news' | 'everything is the same' | undefined> {
+  private async look(): Promise<'changed' | 'everything is the same' | undefined> {
     const due = this.schedule.take(this.deps.clock.monotonic());
     this.changeCount = 0;
     const isEverything = due.has(everything);
-    const isNews = await (isEverything ? this.lookAtEverything() : this.lookAtSome(due));
+    const hasChanged = await (isEverything ? this.lookAtEverything() : this.lookAtSome(due));
     this.save();
-    if (isNews) return 'news';
+    if (hasChanged) return 'changed';
     return isEverything ? 'everything is the same' : undefined;
   }
 
@@ -237,11 +238,11 @@ export class FileSource implements PodSource {
     this.schedule.by(everything, clock.monotonic() + untilTick(clock, rescanMs), false);
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
     for (const link of this.paths.links) await this.unlessHung(link, async () => this.watch?.followLink(link));
-    const isNews = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
+    const hasChanged = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
     this.watch?.endRound();
     this.paths.noteMountPoints((path) => this.files.paths.some((file) => isAt(file, path)));
     void lastGood?.retry();
-    return isNews || arePathsNew;
+    return hasChanged || arePathsNew;
   }
 
   private async lookAtSome(due: ReadonlySet<Look>): Promise<boolean> {
@@ -256,8 +257,8 @@ export class FileSource implements PodSource {
       changes.delete(file);
       if (change === 'entry') ignored.push(file);
     }
-    const isNews = await this.lookAtPathsOf(ignored);
-    return (await this.lookAt(changes)) || isNews;
+    const hasChanged = await this.lookAtPathsOf(ignored);
+    return (await this.lookAt(changes)) || hasChanged;
   }
 
   /** Removes the reported changes of these files and returns them. */
@@ -270,9 +271,9 @@ export class FileSource implements PodSource {
   /** Checks the paths of these files. Returns false if neither the paths nor their problems changed. */
   private async lookAtPathsOf(files: readonly string[]): Promise<boolean> {
     if (files.length === 0) return false;
-    const news = await this.paths.look((path) => files.some((file) => isAt(file, path)));
-    if (news === 'other') this.lookSoon(everything);
-    return news !== 'same';
+    const change = await this.paths.look((path) => files.some((file) => isAt(file, path)));
+    if (change === 'other') this.lookSoon(everything);
+    return change !== 'same';
   }
 
   /** Checks files. Returns false if none changed. */
@@ -287,16 +288,16 @@ export class FileSource implements PodSource {
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const found = await this.reader.look(requests.filter(({ path }) => !this.paths.isAway(path)));
     const missing = [...found.keys()].filter((file) => found.get(file)?.is === 'missing' && this.files.has(file));
-    let isNews = await this.lookAtPathsOf(missing);
+    let hasChanged = await this.lookAtPathsOf(missing);
     const isAnythingRead = missing.length > 0 || [...found.values()].some(({ is }) => is === 'read');
     if (isAnythingRead && !(await this.paths.areStill())) {
       this.lookSoon(everything);
-      return isNews;
+      return hasChanged;
     }
-    for (const [file, look] of found) isNews = (await this.take(file, look)) || isNews;
+    for (const [file, look] of found) hasChanged = (await this.take(file, look)) || hasChanged;
     // The check of its folder reports a hung file.
     if (requests.some(({ path, place }) => place !== path && found.get(path)?.is === 'hung')) this.lookSoon(everything);
-    return isNews;
+    return hasChanged;
   }
 
   /** Applies the result of checking a file. Returns false if nothing changed. */
@@ -360,23 +361,3 @@ const inWriting = (file: string): ManifestProblem => ({
   severity: 'warning',
   message: 'is being written; it is read once it stays unchanged for 100 ms',
 });
-
-/** Holds back new errors of files and paths, because most of them disappear within a moment. */
-class LastingErrors {
-  /** By origin, the time from which its errors are reported; monotonic. */
-  private readonly reportedFromMs = new Map<string, number>();
-  /** When the next held-back errors are due; monotonic. Infinity if none are held. */
-  dueMs = Infinity;
-
-  /** Returns the problems to report now: all except errors of origins that have had errors for less than `afterMs`. */
-  lasting(problems: readonly ManifestProblem[], now: number, afterMs: number): ManifestProblem[] {
-    const failing = new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin));
-    for (const origin of this.reportedFromMs.keys()) if (!failing.has(origin)) this.reportedFromMs.delete(origin);
-    for (const origin of failing) {
-      this.reportedFromMs.set(origin, Math.min(this.reportedFromMs.get(origin) ?? Infinity, now + afterMs));
-    }
-    const isHeld = (origin: string): boolean => (this.reportedFromMs.get(origin) ?? 0) > now;
-    this.dueMs = Math.min(...[...this.reportedFromMs.values()].filter((ms) => ms > now));
-    return problems.filter(({ severity, origin }) => severity !== 'error' || !isHeld(origin));
-  }
-}

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { NameOwners, claimedKeys, podKeys } from '../../../api/values/name-owners.ts';
-import { configObjectKey } from '../../../api/values/config-object.ts';
+import { withoutWorkloads } from '../../../api/values/declared-pods.ts';
+import { NameOwners, claimedKeys, objectKeys, podKeys } from '../../../api/values/name-owners.ts';
+import { type DeclaredWorkload, workloadKey } from '../../../api/values/workload.ts';
 import { joinManifests } from '../../../api/objects/join-manifests.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
@@ -9,7 +10,7 @@ import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { podRef } from '../../../api/values/pod-names.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
-import { declaredAlready, isGood, loadManifest } from '../load-manifest.ts';
+import { declaredAlready, isGood, loadManifest, podUIDHash } from '../load-manifest.ts';
 import type { Revision } from './manifest-reader.ts';
 
 interface Deps extends StaticPodNode {
@@ -20,13 +21,19 @@ interface Deps extends StaticPodNode {
   lastGood?: LastGoodManifests | undefined;
 }
 
-const otherName = 'Give one of them another name.';
-const otherUID = 'Leave it out, or give one of them another.';
+/** What to do if two files declare a key of this kind. */
+const hints: Readonly<Record<string, string>> = {
+  ClusterIP: 'Give one of them another address, or leave it out to have one chosen.',
+  NodePort: 'Give one of them another port, or leave it out to have one chosen.',
+  UID: 'Leave it out, or give one of them another.',
+};
+const hintFor = (key: string): string => hints[key.split('/')[0] ?? ''] ?? 'Give one of them another name.';
 
 type Declared = Pick<
   Manifests,
   | 'pods'
   | 'configObjects'
+  | 'workloads'
   | 'dependsOnPositions'
   | 'classPositions'
   | 'derivedUIDs'
@@ -92,11 +99,10 @@ export class ManifestFiles {
   }
 
   /**
-   * Among the files for which `isMeant` is true, returns when the newest good revision was read. Undefined if none is
-   * good.
+   * Returns when the newest good revision of the files that match was read. Undefined if none is good.
    */
-  newestGoodAt(isMeant: (path: string) => boolean): number | undefined {
-    const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && isMeant(path) ? [lastGood.at] : []));
+  newestGoodAt(matches: (path: string) => boolean): number | undefined {
+    const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && matches(path) ? [lastGood.at] : []));
     return times.length === 0 ? undefined : Math.max(...times);
   }
 
@@ -128,10 +134,10 @@ export class ManifestFiles {
     return true;
   }
 
-  /** Restores the revisions that an earlier run saved of the files for which `isMeant` is true. */
-  async restore(isMeant: (file: string) => boolean): Promise<void> {
+  /** Restores the revisions that an earlier run saved of the files that match. */
+  async restore(matches: (file: string) => boolean): Promise<void> {
     for (const { where } of (await this.deps.lastGood?.list(this.deps.source)) ?? []) {
-      if (isMeant(where) && !this.files.has(where)) this.set(where, await this.restored(where));
+      if (matches(where) && !this.files.has(where)) this.set(where, await this.restored(where));
     }
   }
 
@@ -172,31 +178,41 @@ export class ManifestFiles {
 
   /** Returns all objects and problems of the files. */
   contents(): ReturnType<typeof joinManifests> {
+    // The pods of a workload are claimed once no other file declares it.
+    for (const [path, { declared }] of this.files) this.claim(path, declared);
     const refused = new Map<string, ManifestProblem>();
     const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
       const isGiven = (keys: readonly string[]): boolean => {
         const key = this.claims.claimedByAnother(path, keys);
         if (key === undefined) return true;
-        const hint = key.startsWith('UID/') ? otherUID : otherName;
-        refused.set(
-          `${path} ${key}`,
-          declaredAlready(path, key, this.claims.owner(key) ?? '', hint, declared.namePositions),
-        );
+        const owner = this.claims.owner(key) ?? '';
+        refused.set(`${path} ${key}`, declaredAlready(path, key, owner, hintFor(key), declared.namePositions));
         return false;
       };
+      const taken = (declared.workloads ?? []).filter((workload) => !isGiven([workloadKey(workload)]));
+      const own = withoutWorkloads(declared, taken, podUIDHash);
       return {
-        ...declared,
+        ...own,
         problems: [...problems, ...(waiting === undefined ? [] : [waiting])],
-        pods: declared.pods.filter((pod) => isGiven(podKeys(pod))),
-        configObjects: declared.configObjects.filter((object) => isGiven([configObjectKey(object)])),
+        pods: own.pods.filter((pod) => isGiven(podKeys(pod))),
+        configObjects: own.configObjects.filter((object) => isGiven(objectKeys(object))),
       };
     });
     return joinManifests([...owned, { problems: [...refused.values()] }]);
   }
 
   private set(path: string, file: ManifestFile): void {
-    if (this.files.get(path)?.declared !== file.declared) this.claims.set(path, claimedKeys(file.declared));
+    if (this.files.get(path)?.declared !== file.declared) this.claim(path, file.declared);
     this.files.set(path, file);
+  }
+
+  /** Claims everything that a file declares, but no pods of workloads that another file declared first. */
+  private claim(path: string, declared: Declared): void {
+    const isTaken = (workload: DeclaredWorkload): boolean =>
+      ![path, undefined].includes(this.claims.owner(workloadKey(workload)));
+    const taken = (declared.workloads ?? []).filter(isTaken);
+    const own = withoutWorkloads(declared, taken, podUIDHash);
+    this.claims.set(path, [...claimedKeys(own), ...taken.map(workloadKey)]);
   }
 
   private async findLastGood(path: string): Promise<ManifestFile['lastGood']> {

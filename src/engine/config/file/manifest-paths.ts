@@ -32,14 +32,17 @@ interface Place {
   isUnmounted?: boolean;
 }
 
-interface Location {
+interface Target {
   real: string;
   stats: Stats;
+}
+
+interface Location extends Target {
   mountPoint: string;
 }
 
 /** The file or folder that a path leads to, or the error of reading it. */
-type Seen = Omit<Location, 'mountPoint'> | { error: unknown };
+type Seen = Target | { error: unknown };
 
 interface Deps {
   /** Without trailing slashes. */
@@ -60,24 +63,21 @@ export class ManifestPaths {
   constructor(private readonly deps: Deps) {}
 
   /**
-   * Checks the paths for which `isMeant` is true. Returns `other` if the state of one changed, such as to removed.
-   * Returns `problems` if only problems changed, otherwise `same`.
+   * Checks the paths that match. Returns `other` if the state of one changed, such as to removed. Returns `problems` if
+   * only problems changed, otherwise `same`.
    */
-  async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
-    const seen = new Map<string, Seen>();
-    for (const path of this.deps.paths.filter(isMeant)) seen.set(path, await this.see(path));
-    // Read only now: if a mount changes in between, the next check sees that the path leads to another file or folder.
-    const mountPoints = this.areOnSameMounts(seen) ? undefined : await this.readMountPoints();
-    let news: 'same' | 'problems' | 'other' = 'same';
+  async look(matches: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
+    const { seen, mountPoints } = await this.seeAll(this.deps.paths.filter(matches));
+    let change: 'same' | 'problems' | 'other' = 'same';
     for (const [path, found] of seen) {
       const before = this.places.get(path);
       const place = await this.lookAt(path, found, mountPoints);
       const losesFilesMs = nextLosesFilesMs(before, place.is, this.deps.clock.monotonic());
       this.places.set(path, { ...place, losesFilesMs });
-      if (before?.is !== place.is) news = 'other';
-      else if (news === 'same' && !isDeepStrictEqual(before.problems, place.problems)) news = 'problems';
+      if (before?.is !== place.is) change = 'other';
+      else if (change === 'same' && !isDeepStrictEqual(before.problems, place.problems)) change = 'problems';
     }
-    return news;
+    return change;
   }
 
   /** Returns the manifest files to read. */
@@ -122,12 +122,15 @@ export class ManifestPaths {
     return this.placesOf(file).some(({ path, is }) => is === 'away' || (is === 'removed' && file !== path));
   }
 
-  /** False if a mount changed since the last check. Files read since then may lie under that mount or on it. */
+  /** False if a path leads elsewhere than at the last check. Files read since then may lie under a mount or on it. */
   async areStill(): Promise<boolean> {
-    const mountPoints = await this.readMountPoints();
-    return [...this.places.values()].every(
-      ({ location: at }) => at === undefined || mountPointOf(at.real, mountPoints) === at.mountPoint,
-    );
+    const existing = [...this.places].flatMap(([path, { location }]) => (location ? [{ path, location }] : []));
+    const { seen, mountPoints } = await this.seeWithMounts(existing.map(({ path }) => path));
+    return existing.every(({ path, location }) => {
+      const found = seen.get(path);
+      if (found === undefined || 'error' in found) return false;
+      return isSame(location, found) && mountPointOf(found.real, mountPoints) === location.mountPoint;
+    });
   }
 
   /**
@@ -168,8 +171,32 @@ export class ManifestPaths {
     return mountPoints;
   }
 
-  private see(path: string): Promise<Seen> {
-    return this.deps.guard.run(path, () => see(path)).catch((error: unknown) => ({ error }));
+  /** Returns what the paths lead to, and the mount points if that is not what it was at the last check. */
+  private async seeAll(paths: readonly string[]): Promise<{ seen: Map<string, Seen>; mountPoints?: string[] }> {
+    const seen = await this.seeEach(paths);
+    return this.areOnSameMounts(seen) ? { seen } : this.seeWithMounts(paths, seen);
+  }
+
+  /** Returns what the paths lead to and the mount points, both of one moment, however often mounts change. */
+  private async seeWithMounts(
+    paths: readonly string[],
+    before?: Map<string, Seen>,
+  ): Promise<{ seen: Map<string, Seen>; mountPoints: string[] }> {
+    let seen = before ?? (await this.seeEach(paths));
+    for (;;) {
+      const mountPoints = await this.readMountPoints();
+      const after = await this.seeEach(paths);
+      if (paths.every((path) => areSame(seen.get(path), after.get(path)))) return { seen: after, mountPoints };
+      seen = after;
+    }
+  }
+
+  private async seeEach(paths: readonly string[]): Promise<Map<string, Seen>> {
+    const seen = new Map<string, Seen>();
+    for (const path of paths) {
+      seen.set(path, await this.deps.guard.run(path, () => see(path)).catch((error: unknown) => ({ error })));
+    }
+    return seen;
   }
 
   /** True if every path leads where it did at the last check. A new mount would show another file or folder. */
@@ -229,8 +256,15 @@ async function see(path: string): Promise<Seen> {
   }
 }
 
-function isSame(before: Location, { real, stats }: Omit<Location, 'mountPoint'>): boolean {
+function isSame(before: Target, { real, stats }: Target): boolean {
   return before.real === real && before.stats.dev === stats.dev && before.stats.ino === stats.ino;
+}
+
+/** True if a path leads to the same file or folder as before, or does not exist as before. */
+function areSame(before: Seen | undefined, after: Seen | undefined): boolean {
+  if (before === undefined || after === undefined) return false;
+  if ('error' in before || 'error' in after) return 'error' in before && 'error' in after;
+  return isSame(before, after);
 }
 
 /** True if the file is the manifest path itself, or directly in that folder. */

@@ -30,7 +30,7 @@ export interface FetchNotes {
 export interface OriginAnswer {
   validators: Validators;
   /** Absent if the body is unchanged. */
-  news?: { body: Uint8Array; signature?: string | undefined };
+  content?: { body: Uint8Array; signature?: string | undefined };
 }
 
 /** Evidence for a body. */

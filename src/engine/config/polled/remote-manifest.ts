@@ -131,12 +131,12 @@ export class RemoteManifest {
     const { seen } = this;
     // The tags from a different request could be mistaken for tags of this one.
     const known = seen !== undefined && seen.selector === selectorDigest(asked, seen.digest) ? seen : undefined;
-    const { validators, news } = await origin.fetch(known, notes, signal);
-    if (news === undefined) {
+    const { validators, content } = await origin.fetch(known, notes, signal);
+    if (content === undefined) {
       this.confirm(validators);
       return;
     }
-    const { body, signature } = news;
+    const { body, signature } = content;
     const digest = sha256(body);
     const { lastSignedAtSeconds } = this;
     const signedAtSeconds = await origin.trust?.(body, { digest, validators, signature, lastSignedAtSeconds });

@@ -39,7 +39,7 @@ interface Deps {
   podStatus: (podUID: string) => PodStatus | undefined;
   /** Makes the runtime move a container to these CPUs, a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
-  meter?: Pick<Meter, 'count' | 'set'> | undefined;
+  meter?: Pick<Meter, 'count' | 'set' | 'setSeries'> | undefined;
 }
 
 /** A container of the runtime. */
@@ -70,6 +70,7 @@ export interface Reconciliation {
  */
 export class CPUManager implements HintProvider {
   readonly allCPUs: CPUSet;
+  private readonly topology: CPUTopology;
   private readonly policy: CPUPolicy;
   private readonly containers = new CPUContainers();
   /** Undefined before the start. */
@@ -77,9 +78,9 @@ export class CPUManager implements HintProvider {
 
   /** Throws an `Error` with the kubelet's message if the settings do not fit the machine. */
   constructor(private readonly deps: Deps) {
-    const topology = new CPUTopology(deps.machine);
-    this.allCPUs = topology.cpus;
-    this.policy = makePolicy(deps, topology);
+    this.topology = new CPUTopology(deps.machine);
+    this.allCPUs = this.topology.cpus;
+    this.policy = makePolicy(deps, this.topology);
   }
 
   /** CPUs that containers can have exclusively. */
@@ -126,7 +127,9 @@ export class CPUManager implements HintProvider {
     if (isPinned) meter?.count('kubelet_cpu_manager_pinning_requests_total', {});
     try {
       this.policy.allocate(this.assignments, pod, container);
+      if (isPinned) this.countWholeCores('kubelet_container_aligned_compute_resources_count');
     } catch (error) {
+      if (isPinned) this.countWholeCores('kubelet_container_aligned_compute_resources_failure_count');
       if (isPinned) meter?.count('kubelet_cpu_manager_pinning_errors_total', {});
       throw error;
     } finally {
@@ -221,13 +224,24 @@ export class CPUManager implements HintProvider {
     }
   }
 
+  private countWholeCores(name: `kubelet_container_aligned_compute_resources_${'count' | 'failure_count'}`): void {
+    const { meter, settings } = this.deps;
+    if (settings.options['full-pcpus-only'] !== 'true') return;
+    meter?.count(name, { boundary: 'physical_cpu', scope: 'container' });
+  }
+
   /** kubelet: policy_static.go updateMetricsOnAllocate, updateMetricsOnRelease */
   private updateMetrics(): void {
     if (this.policy.name === 'none') return;
-    const { meter } = this.deps;
+    const { topology, deps } = this;
+    const { meter } = deps;
     const exclusive = CPUSet.empty.union(...this.assignments.all.map(({ cpus }) => cpus));
     meter?.set('kubelet_cpu_manager_exclusive_cpu_allocation_count', exclusive.size);
     meter?.set('kubelet_cpu_manager_shared_pool_size_millicores', this.assignments.shared.size * 1000);
+    for (const node of topology.idsOf('numaNode')) {
+      const cpus = topology.cpusIn('numaNode', node).intersection(exclusive);
+      meter?.setSeries('kubelet_cpu_manager_allocation_per_numa', cpus.size, { numa_node: String(node) });
+    }
   }
 
   private get assignments(): CPUAssignments {

@@ -2,44 +2,27 @@ import type { Container, Pod } from '../../../api/types.ts';
 import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { quantityValue, toQuantity } from '../../../api/values/quantity.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
-import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
-import type { ContainerAllocateResponse, MessageCodec } from '../../../plugins/types.ts';
-import { rpcText } from '../../../cri/rpc-text.ts';
-import type { Meter } from '../../view/meter.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../checkpoint/state-file.ts';
 import type { ResourceHints, TopologyHint } from '../topology-manager/topology-hint.ts';
-import { type Choice, chooseDevices, computePreference } from './choose-devices.ts';
+import { type Choice, chooseDevices } from './choose-devices.ts';
 import { type ContainerDevices, mergeResponses } from './container-devices.ts';
 import { type Devices, healthyIds, nodeWithoutTopology } from './device.ts';
 import { formatDeviceCheckpoint, parseDeviceCheckpoint } from './device-checkpoint.ts';
 import { computeDeviceHints, hasTopology } from './device-hints.ts';
-import type { DeviceEndpoint, DeviceResources } from './device-resources.ts';
+import { DevicePluginCalls, type DevicePluginCallsDeps } from './device-plugin-calls.ts';
 import { PodDevices } from './pod-devices.ts';
 
-interface Deps {
-  resources: DeviceResources;
-  /** Encodes the plugins' responses for the checkpoint. */
-  codec: MessageCodec<ContainerAllocateResponse>;
+interface Deps extends DevicePluginCallsDeps {
   /** UIDs of pods that may have devices. Undefined until the declared pods are known. */
   activePods: () => ReadonlySet<string> | undefined;
   /** NUMA nodes that the topology manager chose for a container. Undefined means any. */
   affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
   numaNodes: () => readonly number[];
-  meter?: Pick<Meter, 'observe'> | undefined;
-  clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
 }
-
-/**
- * Timeouts in milliseconds. The kubelet limits only PreStartContainer. kubelet: devicemanager/endpoint.go
- * preStartContainer
- */
-const timeouts = { preferredAllocation: 30_000, allocate: 120_000, preStartContainer: 30_000 };
-/** Size limit of a plugin's response for one container, which bounds the checkpoint. */
-const maxResponseBytes = 256 * 1024;
 
 /**
  * Allocates plugin devices to containers. kubelet: devicemanager/manager.go
@@ -53,7 +36,11 @@ export class DeviceManager implements HintProvider {
   private readonly reserved = new Map<string, string>();
   private file: StateFile | undefined;
 
-  constructor(private readonly deps: Deps) {}
+  private readonly plugins: DevicePluginCalls;
+
+  constructor(private readonly deps: Deps) {
+    this.plugins = new DevicePluginCalls(deps);
+  }
 
   /** Reads the checkpoint. Call it once, before all other methods. Throws an `Error` if it is damaged. */
   start(file: StateFile): void {
@@ -149,10 +136,10 @@ export class DeviceManager implements HintProvider {
     if (requests.length === 0) return undefined;
     const missing: string[] = [];
     for (const [resource] of requests) {
-      this.requirePlugin(resource);
+      this.plugins.require(resource);
       const ids = this.pods.ids(uid, container.name, resource);
       if (ids === undefined) missing.push(resource);
-      else await this.preStart(resource, ids);
+      else await this.plugins.preStart(resource, ids);
     }
     if (missing.length > 0) await this.allocateLate(pod, container, missing);
     return mergeResponses(this.pods.of(uid, container.name).map(([, { response }]) => response));
@@ -188,7 +175,7 @@ export class DeviceManager implements HintProvider {
     await this.allocateByPlugin(pod, container);
     for (const resource of missing) {
       const ids = this.pods.ids(pod.metadata.uid, container.name, resource);
-      if (ids !== undefined) await this.preStart(resource, ids);
+      if (ids !== undefined) await this.plugins.preStart(resource, ids);
     }
   }
 
@@ -209,13 +196,13 @@ export class DeviceManager implements HintProvider {
       inUse: this.inUse(resource),
       affinity: this.deps.affinityOf(uid, container.name),
     });
-    const preferred = await this.preferred(resource, choice());
+    const preferred = await this.plugins.preferred(resource, choice());
     // Build the choice again, because other containers may have got devices since.
     const ids = chooseDevices(choice(), preferred);
     const keys = ids.map((id) => keyOf(resource, id));
     for (const key of keys) this.reserved.set(key, uid);
     try {
-      const response = await this.callAllocate(resource, ids);
+      const response = await this.plugins.allocate(resource, ids);
       const idsByNode = byNode(ids, this.deps.resources.devices(resource));
       this.pods.add({ podUID: uid, containerName: container.name, resource, idsByNode, response });
     } finally {
@@ -232,70 +219,6 @@ export class DeviceManager implements HintProvider {
     if (healthy.size === 0) throw new Error(`no healthy devices present; ${lost}`);
     if ([...has].some((id) => !healthy.has(id)))
       throw new Error(`previously allocated devices are no longer healthy; ${lost}`);
-  }
-
-  private async preferred(resource: string, choice: Choice): Promise<string[]> {
-    const { service, options } = this.endpoint(resource);
-    const preference = computePreference(choice);
-    if (!options.getPreferredAllocationAvailable || preference === undefined) return [];
-    const { available, mustInclude, count } = preference;
-    const request = {
-      containerRequests: [{ availableDeviceIDs: available, mustIncludeDeviceIDs: mustInclude, allocationSize: count }],
-    };
-    const answer = await withRPCError('GetPreferredAllocation', () =>
-      service.getPreferredAllocation(request, { deadlineMs: timeouts.preferredAllocation }),
-    );
-    return answer.containerResponses[0]?.deviceIDs ?? [];
-  }
-
-  private async callAllocate(resource: string, ids: string[]): Promise<ContainerAllocateResponse> {
-    const { service } = this.endpoint(resource);
-    const { clock, meter } = this.deps;
-    const startedAtMonotonic = clock.monotonic();
-    const { containerResponses } = await service
-      .allocate({ containerRequests: [{ devicesIds: ids }] }, { deadlineMs: timeouts.allocate })
-      .catch((error: unknown) => {
-        throw new Error(rpcText(error), { cause: error });
-      })
-      .finally(() => {
-        const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
-        meter?.observe('kubelet_device_plugin_alloc_duration_seconds', seconds, { resource_name: resource });
-      });
-    const [response] = containerResponses;
-    if (response === undefined) {
-      const answer = '&AllocateResponse{ContainerResponses:[]*ContainerAllocateResponse{},}';
-      throw new Error(`no containers return in allocation response ${answer}`);
-    }
-    if (this.deps.codec.encode(response).length > maxResponseBytes)
-      throw new Error(`the device plugin of ${resource} adds more than ${maxResponseBytes} bytes to a container`);
-    return response;
-  }
-
-  /**
-   * A plugin that disconnected recently also counts. kubelet: devicemanager/manager.go callPreStartContainerIfNeeded
-   */
-  private requirePlugin(resource: string): void {
-    const { resources } = this.deps;
-    if (resources.devices(resource) === undefined && resources.endpoint(resource) === undefined)
-      throw new Error(`endpoint not found in cache for a registered resource: ${resource}`);
-  }
-
-  /** kubelet: devicemanager/manager.go callPreStartContainerIfNeeded, endpoint.go preStartContainer */
-  private async preStart(resource: string, ids: ReadonlySet<string>): Promise<void> {
-    const { resources } = this.deps;
-    if (resources.options(resource)?.preStartRequired !== true) return;
-    await withRPCError('PreStartContainer', async () => {
-      const endpoint = resources.endpoint(resource);
-      if (endpoint === undefined) throw new Error(`endpoint ${resource} has been stopped`);
-      const request = { devicesIds: [...ids] };
-      await endpoint.service.preStartContainer(request, { deadlineMs: timeouts.preStartContainer });
-    });
-  }
-
-  private endpoint(resource: string): DeviceEndpoint {
-    const endpoint = this.deps.resources.endpoint(resource);
-    if (endpoint === undefined) throw new Error(`unknown Device Plugin ${resource}`);
-    return endpoint;
   }
 
   /** Plugin resources in the limits of a container with their requested counts, which may be 0. */
@@ -393,12 +316,4 @@ function byNode(ids: readonly string[], devices: Devices | undefined): Map<numbe
       found.set(node, [...(found.get(node) ?? []), id]);
   }
   return found;
-}
-
-async function withRPCError<T>(method: string, call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    throw new Error(`device plugin ${method} rpc failed with err: ${rpcText(error)}`, { cause: error });
-  }
 }

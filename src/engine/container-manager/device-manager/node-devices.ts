@@ -28,7 +28,7 @@ interface Managers {
 }
 
 /** Called when plugins have answered for a pod, or when the health of a device changed. */
-export type DeviceEventListener = (news: 'answer' | 'change') => void;
+export type DeviceEventListener = (event: 'answer' | 'change') => void;
 
 interface Deps {
   /** `<root-dir>/device-plugins` */

@@ -32,7 +32,7 @@ export interface EngineOfManagers {
   podStatus: (podUID: string) => PodStatus | undefined;
   /** Makes the runtime move a container to these CPUs, a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
-  meter?: Pick<Meter, 'count' | 'set'> | undefined;
+  meter?: Pick<Meter, 'count' | 'set' | 'setSeries'> | undefined;
   /** The devices of plugins. Undefined if the node does not accept plugins. */
   devices?: HintProvider | undefined;
 }
@@ -74,7 +74,7 @@ export class ResourceManagers {
   constructor({ settings, machine, memory, featureGates, devices, ...engine }: Deps) {
     const topology = withManagerError(
       'topology',
-      () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes }),
+      () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes, meter: engine.meter }),
     );
     const affinities = topology;
     this.cpu = withManagerError(

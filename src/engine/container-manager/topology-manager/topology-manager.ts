@@ -3,6 +3,7 @@ import { initAndRegularContainers } from '../../../api/values/containers.ts';
 import { type AffinityStore, topologyPolicies, type TopologyPolicyName } from './affinity-store.ts';
 import { AllocationError, type AllocationResult, refused } from './allocation-error.ts';
 import { ContainerMap } from './container-map.ts';
+import type { Meter } from '../../view/meter.ts';
 import type { HintProvider } from './hint-provider.ts';
 import type { NUMANode } from './numa-info.ts';
 import { topologyPolicyOptions } from './policy-options.ts';
@@ -18,6 +19,7 @@ export interface TopologySettings {
 interface Deps {
   settings: TopologySettings;
   nodes: readonly NUMANode[];
+  meter?: Pick<Meter, 'count'> | undefined;
 }
 
 const noAffinity: TopologyHint = { affinity: undefined, preferred: false };
@@ -31,13 +33,15 @@ export class TopologyManager implements AffinityStore {
   /** Undefined if every manager allocates independently. */
   private readonly policy: TopologyPolicy | undefined;
   private readonly scope: string;
+  private readonly meter: Deps['meter'];
   private readonly providers: HintProvider[] = [];
   /** By UID of the pod and name of the container. */
   private readonly affinities = new Map<string, Map<string, TopologyHint>>();
   private readonly containers = new ContainerMap();
 
   /** Throws an `Error` for settings that the kubelet refuses. kubelet: topology_manager.go NewManager */
-  constructor({ settings, nodes }: Deps) {
+  constructor({ settings, nodes, meter }: Deps) {
+    this.meter = meter;
     this.scope = settings.scope;
     // Without a policy the kubelet ignores all other settings.
     if (settings.policy === 'none') {
@@ -121,19 +125,32 @@ export class TopologyManager implements AffinityStore {
   private *placeEach(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     for (const container of initAndRegularContainers(pod.spec)) {
       const { affinity, admit } = policy(this.providers.map((provider) => provider.hints(pod, container)));
-      if (!admit) throw topologyAffinityError();
+      if (!admit) throw this.notAligned();
       this.setAffinity(pod, container, affinity);
       yield container;
+      this.countAligned('kubelet_container_aligned_compute_resources_count');
     }
   }
 
   private *placeTogether(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     const { affinity, admit } = policy(this.providers.map((provider) => provider.podHints(pod)));
-    if (!admit) throw topologyAffinityError();
+    if (!admit) throw this.notAligned();
     for (const container of initAndRegularContainers(pod.spec)) {
       this.setAffinity(pod, container, affinity);
       yield container;
     }
+    this.countAligned('kubelet_container_aligned_compute_resources_count');
+  }
+
+  private notAligned(): AllocationError {
+    this.countAligned('kubelet_container_aligned_compute_resources_failure_count');
+    return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+  }
+
+  /** Only this policy guarantees one NUMA node. kubelet: topologymanager/topology_manager.go IsAlignmentGuaranteed */
+  private countAligned(name: `kubelet_container_aligned_compute_resources_${'count' | 'failure_count'}`): void {
+    if (this.policyName !== 'single-numa-node') return;
+    this.meter?.count(name, { boundary: 'numa_node', scope: this.scope });
   }
 
   private setAffinity(pod: Pod, container: Container, affinity: TopologyHint): void {
@@ -168,10 +185,6 @@ export class TopologyManager implements AffinityStore {
   private async allocateByPlugins(pod: Pod, container: Container): Promise<void> {
     for (const provider of this.providers) await provider.allocateByPlugin?.(pod, container);
   }
-}
-
-function topologyAffinityError(): AllocationError {
-  return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
 }
 
 function policyNamed(name: string): Exclude<TopologyPolicyName, 'none'> {

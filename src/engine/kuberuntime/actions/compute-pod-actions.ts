@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import { restartPolicyOf, restartsAfterExit, restartsAfterProbe } from '../../../api/values/restart-rules.ts';
+import { isRegularInit } from '../../../api/values/sidecars.ts';
 import { containerHash } from '../../container/container-hash.ts';
 import type { ProbeResults } from '../../container/probe-results.ts';
 import {
@@ -72,16 +73,26 @@ function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus):
 function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
   const done = { createSandbox: false };
   const { restartPolicy, initContainers = [], containers } = pod.spec;
-  // If no container has run, the sandbox itself failed, which is retried under every policy. The kubelet lets the pod
-  // wait forever if a container was created, for example before a power cut.
-  const hasRun = podStatus.containerStatuses.some(({ state }) => state !== 'created');
-  if (restartPolicy === 'Never' && attempt !== 0 && hasRun) return done;
+  if (restartPolicy === 'Never' && attempt !== 0 && hasBegun(pod, podStatus)) return done;
 
   const containersToStart = containers.flatMap((container, index) =>
     hasEndedForGood(container, pod, findContainerStatus(podStatus, container.name)) ? [] : [index],
   );
   if (containersToStart.length === 0 && hasBeenInitialized(pod, podStatus)) return done;
   return initContainers.length === 0 ? { containersToStart } : { initContainersToStart: [0] };
+}
+
+/**
+ * True if a pod with restartPolicy Never stays without a sandbox: one of its containers has run, or an init container
+ * failed. Before that, a new sandbox is created under every policy. The kubelet lets the pod wait forever once any
+ * container was created, for example if the power failed between its init containers and the others.
+ */
+function hasBegun({ spec }: Pod, { containerStatuses }: RuntimePodStatus): boolean {
+  return containerStatuses.some(({ name, state, exitCode }) => {
+    if (state === 'created') return false;
+    const hasSucceeded = state === 'exited' && exitCode === 0;
+    return spec.containers.some((container) => container.name === name) || (isRegularInit(spec, name) && !hasSucceeded);
+  });
 }
 
 /** Beyond OnFailure only a container that the runtime has lost does not run again in a new sandbox. */

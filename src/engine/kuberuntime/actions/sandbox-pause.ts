@@ -11,7 +11,7 @@ interface SandboxTimes {
   backOffMs: number;
 }
 
-interface SandboxPause {
+export interface SandboxPause {
   /** Why the sandbox is broken. */
   fault: 'ended' | 'noAddress' | 'changed';
   untilMonotonic: number;

@@ -23,10 +23,13 @@ export const envFileKey = ({ volumeName, path }: FileKeySelector): string => `${
 export interface EnvironmentSources extends DownwardSources {
   configObjects: ConfigObjectLookup;
   envFiles: EnvFiles;
+  /** Variables of Services. The manifest may refer to them or replace them. */
+  serviceVariables?: ReadonlyMap<string, string>;
 }
 
 /**
- * Environment of a container: envFrom in order, then env in order. A later variable replaces an earlier one with the
+ * Environment of a container: envFrom in order, then env in order, then variables of Services. A later variable of the
+ * manifest replaces an earlier one with the
  * same name. Throws a `UserError` if a reference is broken. kubelet: kubelet_pods.go makeEnvironmentVariables
  */
 export function makeEnvironment(pod: Pod, container: Container, sources: EnvironmentSources): EnvironmentVariable[] {
@@ -38,6 +41,7 @@ export function makeEnvironment(pod: Pod, container: Container, sources: Environ
     const value = envValue(pod, container, variable, variables, sources);
     if (value !== undefined) variables.set(variable.name, value);
   }
+  for (const [name, value] of sources.serviceVariables ?? []) if (!variables.has(name)) variables.set(name, value);
   return [...variables].map(([name, value]) => ({ name, value }));
 }
 
@@ -60,7 +64,8 @@ function envValue(
   sources: EnvironmentSources,
 ): string | undefined {
   // Only values in the manifest are expanded, not those from a source.
-  if (value !== '') return expand(value, (reference) => earlier.get(reference));
+  if (value !== '')
+    return expand(value, (reference) => earlier.get(reference) ?? sources.serviceVariables?.get(reference));
   return valueFrom ? sourceValue(pod, container, name, valueFrom, sources) : '';
 }
 

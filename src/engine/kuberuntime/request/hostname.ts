@@ -1,4 +1,5 @@
 import type { Pod } from '../../../api/types.ts';
+import { namedDomain } from '../../../api/values/service.ts';
 import { UserError } from '../../../errors.ts';
 
 /** A pod's host name and, with a subdomain, its domain. */
@@ -18,7 +19,7 @@ export function podHostname({ metadata, spec }: Pod, clusterDomain: string): Pod
   if (hostnameOverride !== undefined) return { hostname: truncateHostname(hostnameOverride), domain: '' };
   return {
     hostname: truncateHostname(hostname === '' ? metadata.name : hostname),
-    domain: spec.subdomain ? `${spec.subdomain}.${metadata.namespace}.svc.${clusterDomain}` : '',
+    domain: spec.subdomain ? `${spec.subdomain}.${metadata.namespace}.svc.${namedDomain(clusterDomain)}` : '',
   };
 }
 

@@ -148,6 +148,9 @@ function hugepageLimits(limits: ResourceTotals, sizes: readonly bigint[]) {
   return sizes.map((size) => ({ pageSize: hugePageSizeName(size), limit: allowed.get(size) ?? 0n }));
 }
 
+/** What a container has without MemoryQoS. */
+export const noMemoryQoS = { 'memory.min': '0', 'memory.low': '0', 'memory.high': 'max' };
+
 /** kubelet: kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources */
 function memoryQoS(pod: Pod, { resources }: Container, settings: MemoryQoS): Record<string, string> {
   const request = memoryBytes(toTotals(resources?.requests));

@@ -1,3 +1,4 @@
+import { checkCDI, checkHandlers } from './check-extensions.ts';
 import { checkAgents, checkClock, checkPaths, checkPorts } from './check-host.ts';
 import { checkCNI, checkDNS, checkFirewall, checkRegistry } from './check-network.ts';
 import { checkPackets } from './check-packets.ts';
@@ -5,6 +6,7 @@ import { checkDisks, checkMemory, checkSwap } from './check-resources.ts';
 import { checkSubnet } from './check-subnet.ts';
 import { checkRuntime } from './check-runtime.ts';
 import { checkCgroups, checkConfiguration, checkKernel, checkRights } from './check-system.ts';
+import { checkUpgrade } from './check-upgrade.ts';
 import type { Facts } from './facts.ts';
 import type { Finding, Verdict } from './finding.ts';
 
@@ -15,6 +17,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   kernel: checkKernel,
   cgroups: checkCgroups,
   runtime: checkRuntime,
+  handlers: checkHandlers,
+  devices: checkCDI,
   cni: checkCNI,
   firewall: checkFirewall,
   packets: checkPackets,
@@ -27,6 +31,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
   files: checkPaths,
   ports: checkPorts,
   agent: checkAgents,
+  upgrade: checkUpgrade,
   registry: checkRegistry,
 };
 

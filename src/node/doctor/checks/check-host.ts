@@ -1,4 +1,5 @@
 import { formatTime } from '../../../api/values/time.ts';
+import { listenerHint } from '../../../engine/network/port-listeners.ts';
 import type { AgentFacts, Facts, PathFacts, PortFacts } from './facts.ts';
 import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
 
@@ -47,10 +48,13 @@ function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
   return what === 'root-dir' ? [ok(`root-dir ${path} is created by kubelet-ts run`)] : [];
 }
 
-export function checkPorts({ ports, agents }: Facts): Verdict[] {
+export function checkPorts({ ports, hostPorts, agents }: Facts): Verdict[] {
   const { own, others } = 'value' in agents ? agents.value : { others: [] };
   const pid = own !== undefined && 'pid' in own ? own.pid : undefined;
-  return ports.flatMap((port) => onFact(port, (facts) => judgePort(facts, pid, others)));
+  return [
+    ...ports.flatMap((port) => onFact(port, (facts) => judgePort(facts, pid, others))),
+    ...onFact(hostPorts, (found) => found.map(({ pod, sentence }) => warning(`pod ${pod}: ${sentence}`, listenerHint))),
+  ];
 }
 
 function judgePort(

@@ -32,7 +32,20 @@ function judgeDisk(disk: DiskFacts, settings: Settings): Verdict[] {
   const low = amounts.flatMap(({ shown, ...amount }) =>
     amount.size === 0n ? [] : judgeAmount({ ...amount, what: `${use} ${path} has ${shown} left` }, settings),
   );
-  return low.length > 0 ? low : [ok(`${use} ${path} has ${bytesText(freeBytes)} of ${bytesText(sizeBytes)} left`)];
+  const room =
+    low.length > 0 ? low : [ok(`${use} ${path} has ${bytesText(freeBytes)} of ${bytesText(sizeBytes)} left`)];
+  return [...room, ...judgeNoexec(disk, settings)];
+}
+
+/** Containers on an overlayfs do not inherit noexec; plain folders, such as those of volumes, do. */
+function judgeNoexec({ use, path, noexecMount }: DiskFacts, { snapshotter }: Settings): Verdict[] {
+  if (use === 'logs' || noexecMount === undefined) return [];
+  const evidence = `${use} ${path} is on a disk that is mounted noexec`;
+  const fix = `mount -o remount,exec ${shellWord(noexecMount)}, and remove noexec from /etc/fstab`;
+  if (use === 'images') {
+    return snapshotter === 'native' ? [problem(`${evidence}: no container can start`, fix)] : [];
+  }
+  return [warning(`${evidence}: pods cannot execute programs in their volumes, such as emptyDir`, fix)];
 }
 
 interface Amount {

@@ -3,7 +3,9 @@ import type { CgroupDriver } from '../../../engine/container-manager/cgroup-name
 import type { Resolvers } from '../../../engine/network/resolvers.ts';
 import type { Swap } from '../../../engine/container-manager/machine.ts';
 import type { CgroupMode } from '../../../containerd/find-containerd.ts';
+import type { Snapshotter } from '../../../containerd/snapshotter.ts';
 import type { SavedRules } from '../parse-ruleset.ts';
+import type { UpgradeState } from '../../upgrade/program-files.ts';
 import type { Fact } from './finding.ts';
 
 /** All facts that the checks judge. `node/doctor/diagnose.ts` collects them. */
@@ -14,6 +16,8 @@ export interface Facts {
   kernel: Fact<KernelFacts>;
   cgroups: Fact<CgroupFacts>;
   runtime: Fact<RuntimeFacts>;
+  handlers: Fact<HandlerFacts>;
+  cdi: Fact<CDIFile[]>;
   network: Fact<NetworkFacts>;
   /** How a route of this machine overlaps the subnet of our bridge. Absent if none does. */
   collision: Fact<{ sentence?: string }>;
@@ -22,7 +26,10 @@ export interface Facts {
   clock: Fact<ClockFacts>;
   paths: Fact<PathFacts>[];
   ports: Fact<PortFacts>[];
+  /** Host ports of pods on which programs of this machine listen. */
+  hostPorts: Fact<HostPortFacts[]>;
   agents: Fact<AgentFacts>;
+  upgrade: Fact<UpgradeFacts>;
   /** Undefined without --registry. */
   registry?: Fact<RegistryFacts>;
 }
@@ -35,6 +42,7 @@ export interface Settings {
   /** True if failSwapOn was set. */
   refusesSwap: boolean;
   thresholds: readonly EvictionThreshold[];
+  snapshotter: Snapshotter;
 }
 
 /** An error message for the user, with its hint. */
@@ -104,7 +112,38 @@ export interface RuntimeAnswer {
   networkCommands: readonly string[];
   /** Undefined if the runtime does not report it. */
   cgroupDriver?: CgroupDriver;
+  /** Handlers that a RuntimeClass can name. Undefined if the runtime does not report them. */
+  handlers?: string[];
   hasSystemd: boolean;
+}
+
+/** Runtimes other than runc. */
+export interface HandlerFacts {
+  /** Of the manifests and the configuration. */
+  classes: { name: string; handler: string }[];
+  /** Files that extend the managed containerd. Undefined for another runtime. */
+  dropIns?: {
+    folder: string;
+    logFile: string;
+    /** A sentence for each file, or key, that containerd does not understand. */
+    refused: readonly string[];
+    unknown: readonly string[];
+    /** True if the running containerd did not start with them. */
+    isLeftOut: boolean;
+    /** The runtimes that they add, and which of their programs are not installed. */
+    runtimes: { name: string; file: string; missing: string[] }[];
+  };
+}
+
+/** A file that describes devices for containers. */
+export interface CDIFile {
+  path: string;
+  /** Why it cannot be used. */
+  error?: string;
+  /** As pods and plugins ask for them: `vendor.com/gpu=0`. */
+  names: string[];
+  /** What it would give to containers, but does not exist. */
+  missing: { use: string; path: string }[];
 }
 
 export interface NetworkFacts {
@@ -160,6 +199,8 @@ export interface DiskFacts {
   inodes: bigint;
   /** Where it is mounted, if it is read-only. */
   readOnlyMount?: string | undefined;
+  /** Where it is mounted, if programs on it cannot be executed. */
+  noexecMount?: string | undefined;
 }
 
 export interface MemoryFacts {
@@ -192,6 +233,12 @@ export interface PortFacts {
   holder?: { pid?: number; command: string };
 }
 
+export interface HostPortFacts {
+  pod: string;
+  /** Which program listens on which port, as a sentence. */
+  sentence: string;
+}
+
 export interface AgentFacts {
   /** The agent of this root-dir. */
   own?: { pid: number; version?: string } | Trouble;
@@ -201,6 +248,13 @@ export interface AgentFacts {
   others: { pid: number; rootDir?: string }[];
   /** Number of pods of this root-dir that keep running although no manifest declares them. */
   undeclaredPods?: number;
+}
+
+export interface UpgradeFacts {
+  /** The file that an upgrade replaces. */
+  program: string;
+  /** Undefined if no upgrade is pending or was undone. */
+  state: UpgradeState | undefined;
 }
 
 export interface RegistryFacts {

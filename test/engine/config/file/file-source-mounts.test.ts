@@ -66,6 +66,23 @@ describe('a folder that is not mounted any more', () => {
     expect(await whileTimePasses(folder.clock, isWell)).toEqual({ pods: ['one-edge1'], problems: [] });
   });
 
+  test('says nothing by what lies below it, also if it was mounted in the middle of a look', async () => {
+    let beforeAnswer = (): Promise<void> => Promise.resolve();
+    folder.readMountPoints = async () => {
+      await beforeAnswer();
+      beforeAnswer = () => Promise.resolve();
+      return [...mountPoints];
+    };
+    const source = folder.start();
+    expect(await folder.read(source)).toEqual(well);
+    await unmount();
+    expect(await folder.read(source)).toEqual(standing());
+    beforeAnswer = mount;
+    expect(await folder.read(source)).toEqual(well);
+    await unmount();
+    expect(await folder.read(source)).toEqual(standing());
+  });
+
   test.each([
     ['another revision', async () => writeFile(`${folder.path}.below/a.yaml`, podManifest('one', 'app:0'))],
     ['nothing', () => Promise.resolve()],

@@ -213,6 +213,37 @@ describe('from one look to the next', () => {
     expect(await read(source)).toEqual({ pods: [], problems: [] });
   });
 
+  test('a CronJob may have the name of a Deployment in another file, but not that of another CronJob', async () => {
+    const template = '{metadata: {labels: {app: a}}, spec: {containers: [{name: app, image: "app:1"}]}}';
+    const once = template.replace('spec: {', 'spec: {restartPolicy: Never, ');
+    const cron = `apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: cloud}\nspec: {schedule: "@daily", jobTemplate: {spec: {template: ${once}}}}\n`;
+    const deployment = `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cloud}\nspec: {selector: {matchLabels: {app: a}}, template: ${template}}\n`;
+    await put('a.yaml', cron);
+    await put('b.yaml', deployment);
+    const source = sourceOf();
+    expect(await read(source)).toEqual({ pods: ['cloud-edge1 app:1'], problems: [] });
+    await put('c.yaml', cron);
+    expect((await read(source)).problems).toEqual([
+      `c.yaml: error CronJob default/cloud is declared by ${join(folder, 'a.yaml')} already`,
+    ]);
+  });
+
+  test('a workload that another file declares first has no pods, and its names are free', async () => {
+    const workload = (replicas: number, image: string): string =>
+      `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: ${replicas}, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: app, image: "${image}"}]}}}\n`;
+    await put('b.yaml', workload(1, 'first:1'));
+    const source = sourceOf();
+    await read(source);
+    await put('a.yaml', workload(3, 'second:1'));
+    await put('c.yaml', manifest('web-1', 'third:1'));
+    const problems = [`a.yaml: error Deployment default/web is declared by ${join(folder, 'b.yaml')} already`];
+    expect(await read(source)).toEqual({ pods: ['web-edge1 first:1', 'web-1-edge1 third:1'], problems });
+    await rm(join(folder, 'c.yaml'));
+    await rm(join(folder, 'b.yaml'));
+    const three = ['web-edge1 second:1', 'web-1-edge1 second:1', 'web-2-edge1 second:1'];
+    expect(await read(source)).toEqual({ pods: three, problems: [] });
+  });
+
   test('of two files with one pod the one that was seen first stands', async () => {
     await put('b.yaml', manifest('one', 'first:1'));
     const source = sourceOf();

@@ -158,7 +158,7 @@ describe('an answer that is no good body', () => {
     [
       'a list of what is not supported',
       '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"networking.k8s.io/v1","kind":"Ingress"}]}',
-      'kind "Ingress" is not supported: nothing routes requests to pods; a hostPort opens a port of this node',
+      'kind "Ingress" is not supported: nothing routes requests by host name or path; type: NodePort in a Service opens a port of this node',
     ],
   ])('stops no pod by accident: %s', async (_what, bad, problem) => {
     const { agent, server } = await asking(web);

@@ -5,6 +5,7 @@ import { toQuantity } from '../../../../src/api/values/quantity.ts';
 import { CPUContainers } from '../../../../src/engine/container-manager/cpu-manager/cpu-containers.ts';
 import { CPUManager } from '../../../../src/engine/container-manager/cpu-manager/cpu-manager.ts';
 import { CPUSet } from '../../../../src/engine/container-manager/cpu-topology/cpu-set.ts';
+import { EngineCounter } from '../../../../src/server/metrics/engine-counter.ts';
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const amounts = { cpu: '2', memory: '64Mi' };
@@ -15,14 +16,24 @@ const exclusive = makePod({
 });
 const shared = makePod({ metadata: { uid: 'shared', name: 'shared' } });
 
+/** Four CPUs, evenly on these nodes. */
+const nodesOf = (count: number) =>
+  Array.from({ length: count }, (_, id) => ({
+    id,
+    cores: [0, 1, 2, 3]
+      .filter((cpu) => Math.floor((cpu * count) / 4) === id)
+      .map((cpu) => ({ socket: id, threads: [cpu] })),
+  }));
+
 /** A manager of four CPUs, the first of them reserved, and what the runtime was asked. */
-function makeManager(options: { status?: PodStatus; content?: string } = {}) {
+function makeManager(options: { status?: PodStatus; content?: string; meter?: EngineCounter; nodes?: number } = {}) {
   const updates: string[] = [];
   const written: string[] = [];
   const pods = [shared];
   const manager = new CPUManager({
     settings: { policy: 'static', options: {}, reserved: toQuantity('1'), reservedCPUs: CPUSet.empty },
-    machine: { nodes: [{ id: 0, cores: [0, 1, 2, 3].map((cpu) => ({ socket: 0, threads: [cpu] })) }] },
+    machine: { nodes: nodesOf(options.nodes ?? 1) },
+    meter: options.meter,
     affinities: { policyName: 'none', affinityOf: () => ({ affinity: undefined, preferred: false }) },
     featureGates: defaultFeatureGates,
     activePods: () => pods,
@@ -154,4 +165,24 @@ test('a container gets other CPUs than its init container if another pod was giv
     ({ podUID, containerName, cpus }) => `${podUID}/${containerName} ${cpus.toString()}`,
   );
   expect(assigned).toEqual(['first/init 1', 'first/main 3', 'second/init 2']);
+});
+
+test('the exclusive CPUs of each NUMA node are a metric', () => {
+  const counts = new EngineCounter();
+  const { manager, pods } = makeManager({ meter: counts, nodes: 2 });
+  pods.push(exclusive);
+  manager.allocate(exclusive, makeContainer(exclusive.spec.containers[0]));
+  const perNode = (): unknown =>
+    counts.families().find(({ name }) => name === 'kubelet_cpu_manager_allocation_per_numa')?.samples;
+  expect(perNode()).toEqual([
+    { labels: { numa_node: '0' }, value: 0 },
+    { labels: { numa_node: '1' }, value: 2 },
+  ]);
+  manager.allocate(exclusive, makeContainer(exclusive.spec.containers[0]));
+  pods.pop();
+  manager.hints(shared, makeContainer(shared.spec.containers[0]));
+  expect(perNode()).toEqual([
+    { labels: { numa_node: '0' }, value: 0 },
+    { labels: { numa_node: '1' }, value: 0 },
+  ]);
 });

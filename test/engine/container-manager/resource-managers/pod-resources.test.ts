@@ -11,8 +11,10 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
+type CPUOptions = Readonly<Record<string, string>>;
+
 /** Four CPUs, the first of them reserved, and a plugin that gives every container what it asks for. */
-async function makeResources() {
+async function makeResources({ policy = 'best-effort', options = {} }: { policy?: string; options?: CPUOptions } = {}) {
   const [folder, clock, logger] = [await temporaryFolder(), new FakeClock(), silentLogger];
   const open = async (name: string): Promise<DiskStateFile> => {
     const file = await DiskStateFile.open({ path: join(folder, name), clock, logger });
@@ -20,11 +22,12 @@ async function makeResources() {
     return file;
   };
   const active: Pod[] = [];
+  const counted: string[] = [];
   const resources = new PodResources(
     {
       settings: {
-        topology: { policy: 'best-effort', scope: 'container', options: {} },
-        cpu: { policy: 'static', options: {}, reserved: toQuantity('1'), reservedCPUs: CPUSet.parse('0') },
+        topology: { policy, scope: 'container', options: {} },
+        cpu: { policy: 'static', options, reserved: toQuantity('1'), reservedCPUs: CPUSet.parse('0') },
         memory: { policy: 'None', nodeReservation: {}, reservedMemory: [] },
       },
       machine: { nodes: [{ id: 0, cores: [0, 1, 2, 3].map((cpu) => ({ socket: 0, threads: [cpu] })) }] },
@@ -40,6 +43,11 @@ async function makeResources() {
       sourcesReady: () => true,
       podStatus: () => undefined,
       updateContainer: () => Promise.resolve(),
+      meter: {
+        count: (name, labels) => counted.push([name, ...Object.values(labels)].join(' ')),
+        set: () => undefined,
+        setSeries: () => undefined,
+      },
       devices: {
         hints: () => undefined,
         podHints: () => undefined,
@@ -49,7 +57,7 @@ async function makeResources() {
     },
   );
   await resources.start();
-  return { resources, active };
+  return { resources, active, counted };
 }
 
 function podWith(uid: string, cpu: string): Pod {
@@ -84,4 +92,19 @@ test('a pod keeps its CPUs from the answers of plugins until it starts, unless i
     late: { admit: true },
     after: { started: [1], removed: [], other: [2, 3] },
   });
+});
+
+test('whether containers got CPUs of one NUMA node and whole cores is counted', async () => {
+  const { resources, active, counted } = await makeResources({
+    policy: 'single-numa-node',
+    options: { 'full-pcpus-only': 'true' },
+  });
+  active.push(podWith('one', '2'), podWith('two', '2'));
+  const admitted = active.map((pod) => resources.admit(pod).admit);
+  expect(admitted).toEqual([true, false]);
+  expect(counted.filter((line) => line.includes('aligned'))).toEqual([
+    'kubelet_container_aligned_compute_resources_count physical_cpu container',
+    'kubelet_container_aligned_compute_resources_count numa_node container',
+    'kubelet_container_aligned_compute_resources_failure_count numa_node container',
+  ]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Container } from '../../../../src/api/types.ts';
 import { computePodActions } from '../../../../src/engine/kuberuntime/actions/compute-pod-actions.ts';
-import type { PodActions } from '../../../../src/engine/kuberuntime/actions/pod-actions.ts';
+import type { ContainerKillReason, PodActions } from '../../../../src/engine/kuberuntime/actions/pod-actions.ts';
 import type { RuntimePodStatus } from '../../../../src/engine/container/runtime-pod-status.ts';
 import type { ProbeResult, ProbeResults } from '../../../../src/engine/container/probe-results.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus, makeSandbox } from '../../../builders/pods.ts';
@@ -23,6 +23,13 @@ const settled: PodActions = {
   containersToKill: [],
   containersToReset: [],
 };
+
+/** The first container is killed and started again. */
+const webRestarted = (message: string, reason: ContainerKillReason = ''): PodActions => ({
+  ...settled,
+  containersToStart: [0],
+  containersToKill: [{ containerID: 'web-0', name: 'web', message, reason }],
+});
 
 function probes({ liveness, startup }: { liveness?: [string, ProbeResult]; startup?: [string, ProbeResult] } = {}) {
   const none = new Map<string, ProbeResult>();
@@ -109,51 +116,24 @@ describe('regular containers', () => {
   test('whose image changed are killed and started even if they never restart', () => {
     const pod = makePod({ spec: { restartPolicy: 'Never' } });
     const podStatus = makePodStatus(pod, statuses(makeContainerStatus(web, { hash: 1 })));
-    expect(computePodActions(pod, podStatus, probes())).toEqual({
-      ...settled,
-      containersToStart: [0],
-      containersToKill: [
-        {
-          containerID: 'web-0',
-          name: 'web',
-          message: 'Container web definition changed, will be restarted',
-          reason: '',
-        },
-      ],
-    });
+    expect(computePodActions(pod, podStatus, probes())).toEqual(
+      webRestarted('Container web definition changed, will be restarted'),
+    );
   });
 
   test('that failed their liveness probe are killed and started again', () => {
     const pod = makePod();
-    expect(computePodActions(pod, makePodStatus(pod), probes({ liveness: ['web-0', 'failure'] }))).toEqual({
-      ...settled,
-      containersToStart: [0],
-      containersToKill: [
-        {
-          containerID: 'web-0',
-          name: 'web',
-          message: 'Container web failed liveness probe, will be restarted',
-          reason: 'LivenessProbe',
-        },
-      ],
-    });
+    expect(computePodActions(pod, makePodStatus(pod), probes({ liveness: ['web-0', 'failure'] }))).toEqual(
+      webRestarted('Container web failed liveness probe, will be restarted', 'LivenessProbe'),
+    );
   });
 
   test('in unknown state are killed before they are started', () => {
     const pod = makePod();
     const podStatus = makePodStatus(pod, statuses(makeContainerStatus(web, { state: 'unknown' })));
-    expect(computePodActions(pod, podStatus, probes())).toEqual({
-      ...settled,
-      containersToStart: [0],
-      containersToKill: [
-        {
-          containerID: 'web-0',
-          name: 'web',
-          message: 'Container is in "unknown" state, try killing it before restart',
-          reason: 'Unknown',
-        },
-      ],
-    });
+    expect(computePodActions(pod, podStatus, probes())).toEqual(
+      webRestarted('Container is in "unknown" state, try killing it before restart', 'Unknown'),
+    );
   });
 
   test('that are all done end the pod', () => {

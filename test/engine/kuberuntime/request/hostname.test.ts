@@ -19,6 +19,13 @@ describe('podHostname', () => {
     });
   });
 
+  it('has the domain of Services if the node has none', () => {
+    expect(podHostname(makePod({ spec: { hostname: 'db-0', subdomain: 'db' } }), '')).toEqual({
+      hostname: 'db-0',
+      domain: 'db.default.svc.cluster.local',
+    });
+  });
+
   it('cuts a long name to 63 characters and leaves no dash or dot at the end', () => {
     const name = `${'a'.repeat(61)}-.tail`;
     expect(podHostname(makePod({ metadata: { name } }), 'cluster.local').hostname).toBe('a'.repeat(61));

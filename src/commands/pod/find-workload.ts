@@ -1,0 +1,120 @@
+import { nearestName } from '../../api/text/nearest-name.ts';
+import { isReplicatedKind, isWorkloadKind, workloadKey, type WorkloadName } from '../../api/values/workload.ts';
+import { kindMeant } from '../../engine/applied/applied-object.ts';
+import type { EngineSnapshot, PodSnapshot, WorkloadSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { visible } from '../../text/visible-text.ts';
+import { notFound } from './not-found.ts';
+
+/** Joins a kind with the name after it: `deploy web` becomes `deploy/web`. */
+export function workloadWords(words: readonly string[]): string[] {
+  const [kind = '', ...names] = words;
+  const isKind = !kind.includes('/') && names.length > 0 && isWorkloadKind(kindMeant(kind) ?? '');
+  return isKind ? names.map((name) => `${kind}/${name}`) : [...words];
+}
+
+/**
+ * Returns the workload that a word such as `deploy/web`, `deployment.apps/web` or `web` means. Throws a `UserError` if
+ * none does, or several.
+ */
+export function findWorkload(snapshot: EngineSnapshot, word: string, namespace: string | undefined): WorkloadSnapshot {
+  const found = workloadsMeant(snapshot, word, namespace);
+  if (found !== undefined) return found;
+  throw unknownWord(snapshot, word);
+}
+
+/** The kind and name in a word such as `deploy/web`. Returns undefined if it has no kind of workload. */
+export function kindAndName(word: string): Pick<WorkloadName, 'kind' | 'name'> | undefined {
+  const [kindWord = '', name = '', ...others] = word.split('/');
+  const kind = kindMeant(kindWord) ?? '';
+  return isWorkloadKind(kind) && name !== '' && others.length === 0 ? { kind, name } : undefined;
+}
+
+/** The names of the workloads that the agent has, with the Jobs that CronJobs run. */
+export function knownWorkloads({ workloads = [] }: Pick<EngineSnapshot, 'workloads'>): WorkloadName[] {
+  const runs = workloads.flatMap(({ namespace, cronJob }) =>
+    (cronJob?.jobs ?? []).map(({ name }) => ({ kind: 'Job' as const, namespace, name })),
+  );
+  return [...workloads, ...runs];
+}
+
+/**
+ * Returns the workload that `deploy/web` or `deployment.apps/web` means. Returns undefined if the agent has none, or if
+ * the word has no kind of workload. Throws a `UserError` if several namespaces have one, or if the word would mean a
+ * pod of another workload: `deploy/web-1` is not the second pod of `deploy/web`.
+ */
+export function workloadAt(
+  snapshot: EngineSnapshot,
+  word: string,
+  namespace: string | undefined,
+): WorkloadSnapshot | undefined {
+  if (kindAndName(word) === undefined) return undefined;
+  const found = workloadsMeant(snapshot, word, namespace);
+  if (found === undefined && isPodOfOther(snapshot, word, namespace)) throw unknownWord(snapshot, word);
+  return found;
+}
+
+function isPodOfOther({ workloads = [], nodeName, pods }: EngineSnapshot, word: string, namespace?: string): boolean {
+  const [kind = '', name = ''] = word.split('/');
+  // A namespace may have the name of a kind.
+  if (pods.some(({ pod }) => pod.metadata.namespace === kind)) return false;
+  return workloads.some(
+    (workload) =>
+      isReplicatedKind(workload.kind) &&
+      (namespace === undefined || workload.namespace === namespace) &&
+      workload.pods.some((pod) => pod === name || pod === `${name}-${nodeName}`),
+  );
+}
+
+/** A workload and the names of its pods. */
+export type OwnerOfPods = Pick<WorkloadSnapshot, 'namespace' | 'pods'>;
+
+/** The pods of a workload that the agent runs now, in the workload's order. */
+export function podsOfWorkload({ pods }: EngineSnapshot, workload: OwnerOfPods): PodSnapshot[] {
+  return workload.pods.flatMap(
+    (name) =>
+      pods.find(
+        ({ pod: { metadata }, replacedBy }) =>
+          replacedBy === undefined && metadata.namespace === workload.namespace && metadata.name === name,
+      ) ?? [],
+  );
+}
+
+/** The pods of one run of a CronJob, whose names begin with that of its Job. */
+export function podsOfRun(snapshot: EngineSnapshot, cronJob: OwnerOfPods, job: string): PodSnapshot[] {
+  return podsOfWorkload(snapshot, cronJob).filter(({ pod }) => pod.metadata.name.startsWith(`${job}-`));
+}
+
+/** The error of a word that means no workload. It may be only a name. */
+function unknownWord(snapshot: EngineSnapshot, word: string): UserError {
+  const known = knownWorkloads(snapshot);
+  const named = kindAndName(word);
+  if (named !== undefined) return notFound(named, known);
+  const near = nearestName(
+    word,
+    known.map(({ name }) => name),
+  );
+  return new UserError(`no workload "${visible(word)}" is declared`, {
+    hint:
+      near === undefined ? 'List them: kubelet-ts get deploy,sts,ds,rs,job,cronjob' : `Did you mean ${visible(near)}?`,
+  });
+}
+
+function workloadsMeant(
+  { workloads = [] }: EngineSnapshot,
+  word: string,
+  namespace: string | undefined,
+): WorkloadSnapshot | undefined {
+  const [name = '', kind] = word.split('/').reverse();
+  const meant = kind === undefined ? undefined : kindMeant(kind);
+  const found = workloads.filter(
+    (workload) =>
+      workload.name === name &&
+      (kind === undefined || workload.kind === meant) &&
+      (namespace === undefined || workload.namespace === namespace),
+  );
+  if (found.length < 2) return found[0];
+  throw new UserError(`several workloads match "${visible(word)}": ${found.map(workloadKey).join(', ')}`, {
+    hint: 'Name its kind, and its namespace with -n.',
+  });
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import { describeServices } from '../../../src/commands/describe/describe-objects.ts';
+import { writeAllocations } from '../../../src/engine/services/service-records.ts';
+import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
+import type { ServiceProblem } from '../../../src/engine/view/service-problem.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { makeEntry, makeSnapshot, noon } from '../../tui/make-snapshot.ts';
+
+const manifest = `
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {type: NodePort, selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}, {name: dns, port: 53, protocol: UDP}]}
+`;
+
+const problem: ServiceProblem = {
+  kind: 'Service',
+  namespace: 'default',
+  name: 'web',
+  stage: 'endpoints',
+  message: 'has a selector, so Endpoints web has no effect',
+  hint: 'Remove one of the two.',
+};
+
+test('describe shows a Service with its addresses and the Ready pods behind it, as kubectl does', async () => {
+  const rootDir = await temporaryFolder();
+  const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+  await lastGood.save('file', '/m/web.yaml', Buffer.from(manifest));
+  await writeAllocations(
+    rootDir,
+    new Map([['default/web', { clusterIPs: ['10.223.0.17'], nodePorts: { 'TCP/80': 30_080 } }]]),
+  );
+  const pods = [makeEntry('a'), makeEntry('b', { containerState: { waiting: {} } }), makeEntry('c')].map(
+    (entry, index) => ({
+      ...entry,
+      pod: {
+        ...entry.pod,
+        metadata: { ...entry.pod.metadata, labels: { app: index === 2 ? 'other' : 'web' } },
+        status: { ...entry.pod.status, podIPs: [{ ip: `10.88.0.${index}` }] },
+      },
+    }),
+  );
+  const serviceProblems = [{ ...problem, since: noon - 60_000 }];
+  const snapshot = makeSnapshot(pods, { serviceProblems });
+  const [text = ''] = await describeServices({ names: ['web'] }, snapshot, { rootDir }, noon);
+  expect(text.split('\n')).toEqual([
+    'Name:                     web',
+    'Namespace:                default',
+    'Declared By:              /m/web.yaml',
+    'Selector:                 app=web',
+    'Type:                     NodePort',
+    'IP Family Policy:         SingleStack',
+    'IP Families:              IPv4',
+    'IP:                       10.223.0.17',
+    'IPs:                      10.223.0.17',
+    'Port:                     http  80/TCP',
+    'TargetPort:               8080/TCP',
+    'NodePort:                 30080/TCP',
+    'Endpoints:                10.88.0.0:8080',
+    'Port:                     dns  53/UDP',
+    'TargetPort:               53/UDP',
+    'Endpoints:                10.88.0.0:53',
+    'Session Affinity:         None',
+    'Internal Traffic Policy:  Cluster',
+    'Events:',
+    '  Type      Reason           Age   Object        Message',
+    '  Warning   ServiceProblem   60s   service/web   Service default/web has a selector, so Endpoints web has no effect',
+    '',
+  ]);
+});
