@@ -153,7 +153,9 @@ async function readTexts(folder: string): Promise<KeptText[]> {
     if (!isFileName(name)) continue;
     const path = join(folder, name);
     const text = await readText(path);
-    if (text !== undefined) kept.push({ path, text, modifiedAt: Math.round((await stat(path)).mtimeMs) });
+    const stats = await ifPresent(stat(path));
+    // A file may be deleted at any moment.
+    if (text !== undefined && stats !== undefined) kept.push({ path, text, modifiedAt: Math.round(stats.mtimeMs) });
   }
   return kept;
 }
