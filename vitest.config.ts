@@ -15,8 +15,8 @@ const shared = {
   globalSetup: ['test/support/own-temporary-folder.ts'],
 };
 
-/** For tests of the program on a real containerd. A test waits several times, each for at most two minutes. */
-const onContainerd = { isolate, globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 300_000, hookTimeout: 300_000 };
+/** For tests of the program on a real containerd. A test waits several times, each for at most five minutes. */
+const onContainerd = { isolate, globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 900_000, hookTimeout: 900_000 };
 
 /** Tests that measure the machine, look at all of it, or use it as it is. */
 const alone = ['busy-screen', 'many-remains', 'memory', 'network', 'siege'].map((name) => `test/e2e/${name}.test.ts`);

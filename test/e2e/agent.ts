@@ -18,6 +18,7 @@ import { containerdEventStream } from '../../src/containerd/containerd-event-str
 import type { RuntimeEventStream } from '../../src/engine/pleg/runtime-event-stream.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import type { ContainerdRelease } from './containerd-releases.ts';
+import { deadlineMs } from './deadline.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { cgroupFolders, findLeftovers, mountsBelow, nothingLeft, processesInCgroups } from './leftovers.ts';
 import { type ImageArchive, imagesFolder, program } from './program.ts';
@@ -103,9 +104,6 @@ const waitsForStops = /^waiting for .+ to stop, at most for the terminationGrace
 /** What a containerd that is started again may log. */
 const endedShims = /^\[[^\]]+\] WARN: Stopped a shim that containerd did not list .*\n/gm;
 
-/** Milliseconds. An agent needs less for anything that it logs. */
-const logDeadlineMs = 120_000;
-
 export class Agent {
   readonly rootDir: string;
   readonly manifestsFolder: string;
@@ -182,7 +180,7 @@ export class Agent {
 
   /** Resolves to the first log entry that matches, from all runs of this agent or after its first `since` entries. */
   async waitForLog(fits: (entry: LogEntry) => boolean, since = 0): Promise<LogEntry> {
-    const deadline = AbortSignal.timeout(logDeadlineMs);
+    const deadline = AbortSignal.timeout(deadlineMs);
     for (;;) {
       const found = this.#logs.slice(since).find(fits);
       if (found !== undefined) return found;

@@ -3,6 +3,7 @@ import { programVersion } from '../../src/process/program-version.ts';
 import { fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent, isReady } from './agent.ts';
+import { deadlineMs } from './deadline.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { makePod, serve, shell as shellContainer } from './manifests.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
@@ -43,7 +44,7 @@ test('an agent that is started in the background of a terminal writes log lines,
 
 test('an agent whose log goes to a full disk runs pods as any other', async () => {
   await shell.type(`${run} 2>/dev/full &\n`);
-  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(120_000));
+  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(deadlineMs));
   const watch = await EngineWatch.open(agent.rootDir);
   await agent.write('web.yaml', makePod('web', { containers: [shellContainer('app', serve)] }));
   await watch.until(({ pods }) => pods.some(isReady));
@@ -54,7 +55,7 @@ test('a screen that is suspended and put into the background stops no agent, and
   await shell.type(`${run}\n`);
   // The screen is there before its agent.
   await shell.until((screen) => screen.includes('kubelet-ts edge1'));
-  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(120_000));
+  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(deadlineMs));
   const running = await agentNow();
   await shell.press('C-z');
   await shell.until((screen) => screen.includes('Stopped'));

@@ -146,7 +146,7 @@ describe.each(containerdReleases().slice(-1))('published bundles on containerd $
       expect({ code, warned }).toEqual({ code: 0, warned: warnings });
 
       const workloads = [...stdout.matchAll(/^((deployment|statefulset|daemonset)\.apps\/\S+) created$/gm)];
-      await run('rollout', 'status', ...workloads.map(([, workload = '']) => workload), '--timeout', '2m');
+      await run('rollout', 'status', ...workloads.map(([, workload = '']) => workload), '--timeout', '5m');
 
       const [port, nodePort, clusterIP] = await Promise.all([
         field(front, namespace, 'ports[0].port'),

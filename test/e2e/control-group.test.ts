@@ -58,7 +58,7 @@ test('a member of the group sees pods and acts on them, and the log names the gr
   const applied = makePod('extra', { containers: [shell('app', serve)] });
   expect(await as(member, ['ps', '-o', 'name'])).toEqual(done('pod/web-edge1'));
   expect(await as(member, ['apply', '-f', '-'], applied)).toEqual(done('pod/extra created'));
-  expect(await as(member, ['wait', 'extra', '--timeout', '2m'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await as(member, ['wait', 'extra', '--timeout', '5m'])).toMatchObject({ code: 0, stderr: '' });
   const debug = ['debug', '--image', busybox, 'extra', '--', 'sh', '-c', 'exit 0'];
   expect(await as(member, debug)).toMatchObject({ code: 0, stderr: '' });
   expect(await as(member, ['rollback', 'extra'])).toEqual({

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
 import { type Agent, startAgent } from './agent.ts';
+import { deadlineMs } from './deadline.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
-const deadlineMs = 120_000;
 /** CPU 0 is reserved, the others are for containers. */
 const last = cpus().length - 1;
 const allCPUs = `0-${last}`;

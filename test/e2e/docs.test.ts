@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { consoleCommands, missingFor } from '../docs/console-commands.ts';
+import { deadlineMs } from './deadline.ts';
 import { imagesFolder, program, repository } from './program.ts';
 
 let folder: string;
@@ -234,7 +235,7 @@ async function bash(
     all: true,
     reject: false,
     stdin: 'ignore',
-    timeout: 290_000,
+    timeout: deadlineMs,
   });
   return { exitCode, all, stdout };
 }

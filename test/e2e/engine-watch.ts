@@ -5,9 +5,7 @@ import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot
 import { AgentSilentError } from '../../src/server/control/agent-errors.ts';
 import { fetchSnapshot } from '../../src/server/control/control-client.ts';
 import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
-
-/** Milliseconds. An engine needs less for anything: a test that waits this long waits in vain. */
-const deadlineMs = 120_000;
+import { deadlineMs } from './deadline.ts';
 
 /** Follows a running agent over its control socket, as any client could. */
 export class EngineWatch {

@@ -35,7 +35,7 @@ describe.concurrent.each(oldestAndNewest())('changes in place on containerd $rel
   afterAll(() => agent.cleanUp());
 
   const updated = (): Promise<{ code: number | undefined }> =>
-    agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '2m']);
+    agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '5m']);
   const containers = async (): Promise<{ app: string; side: string }> => ({
     app: (await agent.runningContainer('web', 'app')).id,
     side: (await agent.runningContainer('web', 'side')).id,

@@ -5,6 +5,7 @@ import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { Agent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
+import { deadlineMs } from './deadline.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { MountNamespace } from './mount-namespace.ts';
 import { NetworkNamespace } from './network-namespace.ts';
@@ -49,7 +50,7 @@ describe.each(containerdReleases().slice(-1))('network namespaces of pods on con
       [`--mount=${mounts.path}`, `--net=${network.path}`, 'containerd', '--config', configFile],
       { env: agent.environment, stdio: 'ignore', detached: true },
     );
-    await waitForPath(socket, AbortSignal.timeout(120_000));
+    await waitForPath(socket, AbortSignal.timeout(deadlineMs));
     await agent.start();
     await agent.write('web.json', web);
     await agent.untilReady('web');

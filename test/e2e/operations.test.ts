@@ -76,14 +76,14 @@ describe('operating a declared pod', () => {
     await agent.until(({ pods }) => pods.some(({ waitingUpdate }) => waitingUpdate?.reason === 'Held'));
     expect(await textOf()).toBe('1');
     await run('unhold', 'web');
-    expect((await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '2m'])).code).toBe(0);
+    expect((await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '5m'])).code).toBe(0);
     await agent.untilReady('web');
     expect(await textOf()).toBe('2');
     expect(await run('rollback', 'web')).toContain('pod/web-edge1 rolled back to revision 1');
     await agent.until(({ pods }) => pods.length === 1 && pods[0]?.pod.spec.containers[0]?.env?.[0]?.value === '1');
     await agent.untilReady('web');
     expect(await textOf()).toBe('1');
-    expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '2m'])).toMatchObject({ code: 1 });
+    expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '5m'])).toMatchObject({ code: 1 });
     expect(await run('history', 'web')).toMatch(/^REVISION .*\n1\* .*\n2 .*\n$/);
   });
 
@@ -124,7 +124,7 @@ test('an update that is not Ready by its deadline is rolled back, while others p
   await agent.untilPod('web', ({ waitingUpdate }) => waitingUpdate?.reason === 'RolledBack');
   const { pod } = await agent.untilReady('web');
   expect(pod.spec.containers[0]?.env).toEqual([{ name: 'TEXT', value: '1' }]);
-  expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '2m'])).toEqual({
+  expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '5m'])).toEqual({
     code: 1,
     stdout: '',
     stderr:

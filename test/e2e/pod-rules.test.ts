@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
+import { deadlineMs } from './deadline.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { RoutedNetwork } from './routed-network.ts';
 import type { NetworkNamespace } from './network-namespace.ts';
@@ -122,7 +123,7 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     const words = [`--net=${network.router.path}`, 'python3', '-c', udpSender, '10.77.0.99', '18080'];
     const sender = spawn('nsenter', words, { stdio: ['ignore', 'pipe', 'inherit'] });
     helpers.push(sender);
-    const signal = AbortSignal.timeout(120_000);
+    const signal = AbortSignal.timeout(deadlineMs);
     const heard = async (version: string): Promise<void> => {
       for (let text = ''; !text.includes(version);) text = String((await once(sender.stdout, 'data', { signal }))[0]);
     };

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
+import { deadlineMs } from './deadline.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { RoutedNetwork } from './routed-network.ts';
 import type { NetworkNamespace } from './network-namespace.ts';
@@ -207,7 +208,7 @@ describe.each(containerdReleases().slice(-1))('Services on containerd $release',
     await serveUDP('web-b');
     const ip = await clusterIP('udp');
     const sender = start('nsenter', `--net=${network.node.path}`, 'python3', '-c', udpSender, ip, '53');
-    const signal = AbortSignal.timeout(120_000);
+    const signal = AbortSignal.timeout(deadlineMs);
     const heard = async (names: string[]): Promise<string> => {
       for (;;) {
         const [chunk] = sender.stdout === null ? [] : ((await once(sender.stdout, 'data', { signal })) as [Buffer]);

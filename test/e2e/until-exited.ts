@@ -1,6 +1,6 @@
 import { execa } from 'execa';
+import { deadlineMs } from './deadline.ts';
 
-const deadlineMs = 120_000;
 /** `pidfd_open` has this number on every architecture. Its descriptor becomes readable when the process exits. */
 const script = `
 my $fd = syscall(434, $ARGV[0] + 0, 0);

@@ -1,7 +1,6 @@
 import { existsSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
-
-const deadlineMs = 120_000;
+import { deadlineMs } from './deadline.ts';
 
 /** Resolves when nothing exists at this path any more, as the kernel reports it. */
 export async function untilGone(path: string): Promise<void> {

@@ -1,8 +1,7 @@
 import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-
-const deadlineMs = 120_000;
+import { deadlineMs } from './deadline.ts';
 
 /**
  * Resolves to the lines of a file in an existing folder once it has this many. Needed because a running container may

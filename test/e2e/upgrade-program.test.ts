@@ -9,6 +9,7 @@ import { mountSmallDisk } from '../support/full-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Agent, type CommandResult } from './agent.ts';
 import { buildExecutable, executable } from './built-executable.ts';
+import { deadlineMs } from './deadline.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
 let folder: string;
@@ -129,7 +130,7 @@ test('the agent becomes the new release while its pod runs on', async () => {
   expect((await readFile(program)).equals(await readFile(release))).toBe(true);
   await agent.stop();
   await agent.start();
-  expect(await awaitHealth(program, AbortSignal.timeout(120_000))).toBe('healthy');
+  expect(await awaitHealth(program, AbortSignal.timeout(deadlineMs))).toBe('healthy');
   await agent.untilReady('web');
   expect(await agent.runningContainer('web')).toEqual(web);
   expect(await files()).toEqual(['kubelet-ts', 'kubelet-ts.previous']);

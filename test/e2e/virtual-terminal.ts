@@ -3,8 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { execa } from 'execa';
-
-const deadlineMs = 120_000;
+import { deadlineMs } from './deadline.ts';
 
 /** A real terminal: a separate tmux server, whose control mode reports when something is written to the screen. */
 export class VirtualTerminal {

@@ -39,7 +39,7 @@ describe.concurrent.each(oldestAndNewest())('a Deployment on containerd $release
   afterAll(() => agent.cleanUp());
 
   const rolledOut = async (): Promise<string> => {
-    const { stdout } = await agent.cli(['rollout', 'status', 'deploy/web', '--timeout', '2m']);
+    const { stdout } = await agent.cli(['rollout', 'status', 'deploy/web', '--timeout', '5m']);
     return stdout.trim().split('\n').at(-1) ?? '';
   };
   const get = async (): Promise<string> => (await agent.cli(['get', 'deploy', '--no-headers'])).stdout;
