@@ -185,7 +185,7 @@ test('finished and retried pods of a Job stay', async () => {
   await machine.world.until(() => machine.engine.messages('BackoffLimitExceeded').length > 0);
   await machine.world.pass(5000);
   expect(await diffs(machine, job)).toEqual(
-    four('= stay     default/pi-0-edge1\n= stay     default/pi-1-edge1\n2 to stay\n'),
+    four('= stay     default/pi-1-edge1\n= stay     default/pi-edge1\n2 to stay\n'),
   );
 });
 

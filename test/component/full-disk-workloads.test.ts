@@ -58,7 +58,7 @@ describe.each(faults)('on a %s disk', (_what, fault, rollout) => {
     await world.until(() => world.runtime.running().length === 1);
     const end = await fault(world.rootDir);
     await world.pass(60_000);
-    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({ starts: { 'pi-0': 1 }, why: notWritten });
+    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({ starts: { pi: 1 }, why: notWritten });
     expect(engine.messages('RecordNotWritten')).toHaveLength(1);
     expect(nodeWarnings(engine.kubelet.snapshot(), { wide: false, now: world.clock.now() })).toEqual([
       `warning: Job default/pi: ${failureOf(engine) ?? ''}`,
@@ -66,12 +66,10 @@ describe.each(faults)('on a %s disk', (_what, fault, rollout) => {
     engine.crash();
     engine = await boot(world, job);
     await world.pass(60_000);
-    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({ starts: { 'pi-0': 1 }, why: notWritten });
+    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({ starts: { pi: 1 }, why: notWritten });
     await end();
     await world.until(() => engine.messages('Completed').length === 1);
-    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({
-      starts: { 'pi-0': 1, 'pi-1': 1, 'pi-2': 1 },
-    });
+    expect({ starts: startsOf(world), why: failureOf(engine) }).toEqual({ starts: { pi: 1, 'pi-1': 1, 'pi-2': 1 } });
   });
 
   test('a run of a CronJob begins once there is room, once', async () => {

@@ -13,6 +13,7 @@ function manifest(kind: string, ...spec: string[]): string {
 
 const template = 'template: {spec: {restartPolicy: Never, containers: [{name: main, image: app:1}]}}';
 const job = (...spec: string[]): string => manifest('Job', ...spec, template);
+const indexed = 'completionMode: Indexed';
 const cronJob = (...spec: string[]): string => manifest('CronJob', ...spec, `jobTemplate: {spec: {${template}}}`);
 
 async function boot(world: World, text: string): Promise<Engine> {
@@ -56,13 +57,13 @@ describe('a Job', () => {
     expect(pods(engine)).toHaveLength(2);
     engine.crash();
     engine = await boot(world, text);
-    await world.until(() => pods(engine).join() === 'pi-0 Succeeded,pi-1 Succeeded,pi-2 Succeeded');
+    await world.until(() => pods(engine).join() === 'pi Succeeded,pi-1 Succeeded,pi-2 Succeeded');
     await world.until(() => engine.messages('Completed').length > 0);
     engine.crash();
     engine = await boot(world, text);
     await world.pass(120_000);
-    expect(pods(engine)).toEqual(['pi-0 Succeeded', 'pi-1 Succeeded', 'pi-2 Succeeded']);
-    expect(startsOf(world)).toEqual({ 'pi-0': 1, 'pi-1': 1, 'pi-2': 1 });
+    expect(pods(engine)).toEqual(['pi Succeeded', 'pi-1 Succeeded', 'pi-2 Succeeded']);
+    expect(startsOf(world)).toEqual({ pi: 1, 'pi-1': 1, 'pi-2': 1 });
   });
 
   test('is done, although the runtime lost all its data', async () => {
@@ -124,6 +125,46 @@ describe('a Job', () => {
     expect({ pods: pods(engine), starts: startsOf(world) }).toEqual({ pods: ['pi Succeeded'], starts: { pi: 2 } });
   });
 
+  test.each([
+    ['completions cross 1', ['completions: 1'], ['completions: 3', 'parallelism: 2']],
+    ['completions of indexes cross 1', ['completions: 1', indexed], ['completions: 3', indexed]],
+    ['pods of a queue cross 1', ['parallelism: 1'], ['parallelism: 2']],
+    ['it has a deadline', ['activeDeadlineSeconds: 100'], ['activeDeadlineSeconds: 200']],
+    ['it may fail more often', ['backoffLimit: 1'], ['backoffLimit: 2']],
+    ['it is suspended', ['suspend: false'], ['suspend: true']],
+  ])('whose manifest changes runs no index again that is done: %s', async (_what, ...specs) => {
+    const world = await worldOf();
+    const source = new ManualSource();
+    let engine = await world.boot({ sources: [source] });
+    for (const spec of [...specs, ...specs]) {
+      source.setManifest(job(...spec));
+      await world.pass(30_000);
+    }
+    engine.crash();
+    engine = await boot(world, job(...(specs.at(-1) ?? [])));
+    await world.pass(30_000);
+    expect(Object.values(startsOf(world)).filter((starts) => starts !== 1)).toEqual([]);
+    expect(engine.kubelet.snapshot().workloads?.[0]?.job).toMatchObject({ active: 0, failed: 0, result: 'Complete' });
+  });
+
+  test('whose deadline is moved while it runs goes on until then', async () => {
+    const world = await worldOf();
+    world.runtime.script('main', { exitAfterMs: 3_600_000 });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.setManifest(job('activeDeadlineSeconds: 60'));
+    await world.until(() => world.runtime.running().length === 1);
+    source.setManifest(job('activeDeadlineSeconds: 120'));
+    await world.pass(90_000);
+    expect({ starts: startsOf(world), running: world.runtime.running().length }).toEqual({
+      starts: { pi: 1 },
+      running: 1,
+    });
+    await world.until(() => engine.messages('DeadlineExceeded').length > 0);
+    await world.until(() => world.runtime.running().length === 0);
+    expect(startsOf(world)).toEqual({ pi: 1 });
+  });
+
   test('that is suspended stops its pod, and runs another one when it is resumed', async () => {
     const world = await worldOf();
     world.runtime.script('main', { exitAfterMs: 30_000 });
@@ -153,7 +194,7 @@ describe('a Job', () => {
 });
 
 describe('an operator', () => {
-  const pod = { namespace: 'default', name: 'pi-0-edge1' };
+  const pod = { namespace: 'default', name: 'pi-edge1' };
   const statusOf = (engine: Engine) => {
     const { active, succeeded, failed, result } = engine.kubelet.snapshot().workloads?.[0]?.job ?? {};
     return { active, succeeded, failed, result };
@@ -172,7 +213,7 @@ describe('an operator', () => {
     engine = await boot(world, text);
     await world.until(() => engine.messages('Completed').length === 1);
     expect(statusOf(engine)).toEqual({ active: 0, succeeded: 2, failed: 0, result: 'Complete' });
-    expect(startsOf(world)).toEqual({ 'pi-0': 2, 'pi-1': 1 });
+    expect(startsOf(world)).toEqual({ pi: 2, 'pi-1': 1 });
   });
 
   test('stops a pod of a Job, which waits until the pod is started again', async () => {
@@ -185,7 +226,7 @@ describe('an operator', () => {
     expect(statusOf(engine)).toEqual({ active: 1, succeeded: 1, failed: 0 });
     await engine.kubelet.operate({ action: 'start', pod });
     await world.until(() => engine.messages('Completed').length === 1);
-    expect(startsOf(world)).toEqual({ 'pi-0': 2, 'pi-1': 1 });
+    expect(startsOf(world)).toEqual({ pi: 2, 'pi-1': 1 });
   });
 });
 
@@ -206,9 +247,9 @@ describe('a Job that another source declares', () => {
     for (const place of ['here', 'there'] as const) sources[place].setManifest(texts[place] ?? '');
     return { engine, ...sources };
   }
-  const indexed = job('completions: 3', 'parallelism: 2', 'completionMode: Indexed');
-  const done = ['pi-0 Succeeded', 'pi-1 Succeeded', 'pi-2 Succeeded'];
-  const once = { 'pi-0': 1, 'pi-1': 1, 'pi-2': 1 };
+  const three = job('completions: 3', 'parallelism: 2', indexed);
+  const done = ['pi Succeeded', 'pi-1 Succeeded', 'pi-2 Succeeded'];
+  const once = { pi: 1, 'pi-1': 1, 'pi-2': 1 };
   const statusOf = (engine: Engine) => {
     const { completions, succeeded, active } = engine.kubelet.snapshot().workloads?.[0]?.job ?? {};
     return { completions, succeeded, active };
@@ -217,13 +258,13 @@ describe('a Job that another source declares', () => {
   test('too runs on there when the first source drops it', async () => {
     const world = await worldOf();
     world.runtime.script('main', { exitAfterMs: 30_000 });
-    const { engine, ...sources } = await bootBoth(world, { here: indexed });
+    const { engine, ...sources } = await bootBoth(world, { here: three });
     await world.until(() => world.runtime.running().length === 2);
-    sources.there.setManifest(indexed);
+    sources.there.setManifest(three);
     await world.pass(5000);
     sources.here.setManifest('');
     await world.until(() => engine.messages('Completed').length > 0);
-    sources.here.setManifest(indexed);
+    sources.here.setManifest(three);
     await world.pass(5000);
     sources.there.setManifest('');
     await world.pass(120_000);
@@ -241,14 +282,14 @@ describe('a Job that another source declares', () => {
     ['while the agent is off', true],
   ])('next is done, although nothing declared it for a while, %s', async (_when, isOff) => {
     const world = await worldOf();
-    const first = await bootBoth(world, { here: indexed });
+    const first = await bootBoth(world, { here: three });
     await world.until(() => first.engine.messages('Completed').length > 0);
     first.here.setManifest('');
     await world.until(() => first.engine.kubelet.snapshot().pods.length === 0);
     await world.pass(60_000);
     if (isOff) first.engine.crash();
     const next = isOff ? await bootBoth(world, {}) : first;
-    next.there.setManifest(indexed);
+    next.there.setManifest(three);
     await world.pass(120_000);
     expect({ starts: startsOf(world), ...statusOf(next.engine) }).toEqual({
       starts: once,
@@ -301,7 +342,7 @@ test('a Job starts no pod again while all pods are removed', async () => {
   expect({ left, pods: pods(engine), starts: startsOf(world) }).toEqual({
     left: [],
     pods: [],
-    starts: { 'pi-0': 1, 'pi-1': 1 },
+    starts: { pi: 1, 'pi-1': 1 },
   });
 });
 

@@ -88,11 +88,11 @@ const running = async (...names: string[]): Promise<void> => {
 const logsOf = async (pod: string): Promise<string> => (await agent.cli(['logs', pod])).stdout;
 
 test('a Job of three completions runs each pod once, although the agent is killed meanwhile', async () => {
-  await agent.until(({ pods }) => pods.some(({ pod }) => pod.metadata.name === 'many-0-edge1'));
+  await agent.until(({ pods }) => pods.some(({ pod }) => pod.metadata.name === 'many-edge1'));
   await agent.kill9();
   await agent.start();
   const names = await succeeded('many-', 3);
-  expect(names).toEqual(['many-0-edge1', 'many-1-edge1', 'many-2-edge1']);
+  expect(names).toEqual(['many-edge1', 'many-1-edge1', 'many-2-edge1']);
   expect(await Promise.all(names.map(logsOf))).toEqual(['run\n', 'run\n', 'run\n']);
 });
 
@@ -112,7 +112,7 @@ test('an Indexed Job of three pods at a time runs each index once, although the 
     template: { spec: notingSpec(notes, 'indexes') },
   };
   await agent.write('killed.json', { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'killed' }, spec: killed });
-  await running('killed-0-edge1', 'killed-1-edge1', 'killed-2-edge1');
+  await running('killed-edge1', 'killed-1-edge1', 'killed-2-edge1');
   await agent.kill9();
   await agent.start();
   await running('killed-3-edge1', 'killed-4-edge1');

@@ -55,7 +55,7 @@ export function specWithTemplate({ kind, spec = {} }: Workload): { spec: Workloa
 export function workloadPod(workload: Workload): RawPod {
   const { namespace } = workload.metadata ?? {};
   const name = podNameOf(workload);
-  const { activeDeadlineSeconds, template } = specWithTemplate(workload).spec;
+  const { template } = specWithTemplate(workload).spec;
   const { labels, annotations } = template?.metadata ?? {};
   return {
     apiVersion: 'v1',
@@ -66,7 +66,7 @@ export function workloadPod(workload: Workload): RawPod {
       ...(labels && { labels }),
       ...(annotations && { annotations }),
     },
-    ...(template?.spec && { spec: withClaims(withDeadline(template.spec, activeDeadlineSeconds), workload) }),
+    ...(template?.spec && { spec: withClaims(template.spec, workload) }),
   };
 }
 
@@ -99,10 +99,4 @@ function withClaims(spec: PodSpec, workload: Workload): PodSpec {
     persistentVolumeClaim: { claimName: claimNameOf(workload, template) },
   }));
   return { ...spec, volumes: [...claimed, ...(spec.volumes ?? []).filter(({ name }) => !names.has(name))] };
-}
-
-/** Applies the deadline of a Job to its one pod, unless the pod has an earlier one. */
-function withDeadline(spec: PodSpec, seconds: number | undefined): PodSpec {
-  if (seconds === undefined || seconds >= (spec.activeDeadlineSeconds ?? Infinity)) return spec;
-  return { ...spec, activeDeadlineSeconds: seconds };
 }

@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../types.ts';
 import { configAnnotations } from './config-annotations.ts';
-import type { DeclaredCronJob, DeclaredJob, JobRules } from './job.ts';
+import type { DeclaredCronJob, DeclaredJob } from './job.ts';
 
 /** Returns the UID for a text. */
 export type UIDHash = (text: string) => string;
@@ -17,18 +17,18 @@ const jobNameKey = 'batch.kubernetes.io/job-name';
 const indexKey = 'batch.kubernetes.io/job-completion-index';
 const indexVariable = 'JOB_COMPLETION_INDEX';
 
-/**
- * Returns the UID of a pod of a Job. The first pod of a Job with one completion has that of its manifest, as if it were
- * declared itself.
- */
-export function jobPodUID({ rules, template }: DeclaredJob, { slot, attempt }: JobPodId, hash: UIDHash): string {
+/** Returns the UID of a pod of a Job. The first one has that of its manifest, as if it were declared itself. */
+export function jobPodUID({ template }: DeclaredJob, { slot, attempt }: JobPodId, hash: UIDHash): string {
   const { uid } = template.metadata;
-  return isSingle(rules) && attempt === 0 ? uid : hash(`${uid}/${slot}/${attempt}`);
+  return slot === 0 && attempt === 0 ? uid : hash(`${uid}/${slot}/${attempt}`);
 }
 
-/** Returns the name of a pod without that of the node. */
-export function jobPodName({ name, rules }: DeclaredJob, slot: number): string {
-  return isSingle(rules) ? name : `${name}-${slot}`;
+/**
+ * Returns the name of a pod without that of the node: `pi`, `pi-1` and so on. As with a Deployment, a changed count
+ * renames no pod.
+ */
+export function jobPodName({ name }: DeclaredJob, slot: number): string {
+  return slot === 0 ? name : `${name}-${slot}`;
 }
 
 /**
@@ -91,11 +91,6 @@ function runNamed(cron: DeclaredCronJob, suffix: string, hash: UIDHash): Declare
 /** A pod's name ends with that of its node. */
 function renamed({ name, template }: DeclaredJob | DeclaredCronJob, to: string): string {
   return `${to}${template.metadata.name.slice(name.length)}`;
-}
-
-/** True if the Job never has more than one pod. */
-export function isSingle({ completions, parallelism }: JobRules): boolean {
-  return (completions ?? parallelism) === 1;
 }
 
 function withIndexVariable(container: Container): Container {

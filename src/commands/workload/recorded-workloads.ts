@@ -1,10 +1,9 @@
-import { countIndexes } from '../../api/values/index-ranges.ts';
 import type { DeclaredCronJob, DeclaredJob } from '../../api/values/job.ts';
 import { type DeclaredWorkload, workloadKey } from '../../api/values/workload.ts';
 import type { CronRecord } from '../../engine/workloads/cron-record.ts';
 import { cronStatus } from '../../engine/workloads/cron-status.ts';
 import { effectiveWorkload, withoutEnded } from '../../engine/workloads/effective-workload.ts';
-import { type JobRecord, recordOfSame } from '../../engine/workloads/job-record.ts';
+import { countSucceeded, type JobRecord, recordOfSame } from '../../engine/workloads/job-record.ts';
 import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads/workload-record.ts';
 import { readWorkloadRecords } from '../../engine/workloads/workload-records.ts';
 import type { CronJobStatus, JobStatus } from '../../engine/view/job-status.ts';
@@ -44,14 +43,14 @@ function recordedCronJob(cron: DeclaredCronJob, record?: CronRecord): CronJobSta
   return { ...cronStatus(cron, record), jobs };
 }
 
-function recordedJob({ rules }: DeclaredJob, record?: JobRecord): JobStatus {
-  const { completions, isSuspended } = rules;
+function recordedJob(job: DeclaredJob, record?: JobRecord): JobStatus {
+  const { completions, isSuspended } = job.rules;
   const { startedAt, finishedAt, outcome, slots = {} } = record ?? {};
   return {
     ...(completions !== undefined && { completions }),
     active: Object.values(slots).filter(({ state }) => state === 'active').length,
     ready: 0,
-    succeeded: record === undefined ? 0 : countIndexes(record.succeeded, completions),
+    succeeded: record === undefined ? 0 : countSucceeded(job, record),
     failed: record?.failed ?? 0,
     terminating: record?.stopping.length ?? 0,
     isSuspended,

@@ -5,7 +5,15 @@ import type { DeclaredJob } from '../../api/values/job.ts';
 import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { type JobPodId, jobPodName, jobPodUID } from '../../api/values/job-pod.ts';
 import { podUIDHash } from '../config/load-manifest.ts';
-import { type JobOutcome, type JobRecord, type JobSlot, newJobRecord, recordOfSame, withPodsOf } from './job-record.ts';
+import {
+  countSucceeded,
+  type JobOutcome,
+  type JobRecord,
+  type JobSlot,
+  newJobRecord,
+  recordOfSame,
+  withPodsOf,
+} from './job-record.ts';
 import { matchFailurePolicy, matchSuccessPolicy } from './match-job-policies.ts';
 
 /** The time of a decision. */
@@ -39,6 +47,8 @@ export interface JobDecision {
 const backOffMs = 10_000;
 const maxBackOffMs = 600_000;
 
+const completionsReached = 'CompletionsReached';
+
 /** How many pods that succeeded, and how many that failed, are kept. */
 const maxSeenPods = 100;
 
@@ -71,7 +81,9 @@ class Decision {
 
   decide(): JobDecision {
     const { record } = this;
-    for (const slot of this.seenSlots()) if (this.runsAgain(slot)) this.reopen(slot);
+    for (const slot of this.seenSlots()) if (this.runsAgain(slot)) this.runAgain(slot);
+    // Completions may have been raised.
+    if (record.outcome?.reason === completionsReached && !this.isComplete()) this.reopen();
     if (record.finishedAt === undefined) {
       const failsAtOnce = this.countEndedPods();
       if (this.active().some((slot) => this.slot(slot).isRetried)) this.finish(undefined);
@@ -101,15 +113,19 @@ class Decision {
   }
 
   /** An operator retried a finished pod. The Job runs again until that pod ends, and its failures no longer count. */
-  private reopen(slot: number): void {
-    const { record, time } = this;
+  private runAgain(slot: number): void {
+    const { record } = this;
     const { attempt, failures } = this.slot(slot);
     record.slots[slot] = { attempt, state: 'active', failures: 0, isRetried: true };
     record.succeeded = withoutIndex(record.succeeded, slot);
     record.failedIndexes = withoutIndex(record.failedIndexes, slot);
     record.failed = Math.max(0, record.failed - failures);
     record.failuresInRow = 0;
-    if (record.outcome === undefined) return;
+    if (record.outcome !== undefined) this.reopen();
+  }
+
+  private reopen(): void {
+    const { record, time } = this;
     delete record.outcome;
     delete record.finishedAt;
     record.startedAt = time.now;
@@ -165,7 +181,7 @@ class Decision {
       return fail('BackoffLimitExceeded', 'Job has reached the specified backoff limit');
     }
     if (this.isPastDeadline()) return fail('DeadlineExceeded', 'Job was active longer than specified deadline');
-    const given = countIndexes(record.failedIndexes);
+    const given = countIndexes(record.failedIndexes, completions);
     if (given > maxFailedIndexes) {
       return fail('MaxFailedIndexesExceeded', 'Job has exceeded the specified maximal number of failed indexes');
     }
@@ -176,9 +192,12 @@ class Decision {
 
   private completion(): JobOutcome | undefined {
     if (this.active().length > 0) return undefined;
-    const isComplete = this.succeeded() >= (this.job.rules.completions ?? 1);
-    if (!isComplete) return undefined;
-    return this.decided('Complete', 'CompletionsReached', 'Reached expected number of succeeded pods');
+    if (!this.isComplete()) return undefined;
+    return this.decided('Complete', completionsReached, 'Reached expected number of succeeded pods');
+  }
+
+  private isComplete(): boolean {
+    return this.succeeded() >= (this.job.rules.completions ?? 1);
   }
 
   private decided(result: JobOutcome['result'], reason: string, message: string): JobOutcome {
@@ -216,6 +235,8 @@ class Decision {
       record.startedAt = this.time.now;
       this.isPastDeadline();
     }
+    const { completions = Infinity, isIndexed } = rules;
+    if (isIndexed) this.stop(this.active().filter((slot) => slot >= completions));
     const active = this.active();
     const wanted = this.wantedActive(active.length);
     if (active.length > wanted) this.stop(active.slice(wanted));
@@ -225,7 +246,7 @@ class Decision {
   private wantedActive(active: number): number {
     const { completions, parallelism } = this.job.rules;
     if (completions === undefined) return this.succeeded() > 0 ? Math.min(active, parallelism) : parallelism;
-    return Math.min(parallelism, completions - this.succeeded());
+    return Math.min(parallelism, Math.max(0, completions - this.succeeded()));
   }
 
   private start(count: number): void {
@@ -322,8 +343,7 @@ class Decision {
   }
 
   private succeeded(): number {
-    // Completions may have been reduced.
-    return countIndexes(this.record.succeeded, this.job.rules.completions);
+    return countSucceeded(this.job, this.record);
   }
 
   private slot(slot: number): JobSlot {

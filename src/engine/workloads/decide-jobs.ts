@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import { parseCronSchedule } from '../../api/values/cron-schedule.ts';
-import { countIndexes, formatIndexRanges } from '../../api/values/index-ranges.ts';
+import { formatIndexRanges } from '../../api/values/index-ranges.ts';
 import type { DeclaredCronJob, DeclaredJob } from '../../api/values/job.ts';
 import { jobPod, jobPodName, jobPodUID } from '../../api/values/job-pod.ts';
 import { isPodReady } from '../../api/values/pod-conditions.ts';
@@ -12,6 +12,7 @@ import { computeCron } from './compute-cron.ts';
 import { computeJob, type DecisionTime, type JobDecision, type StatusOfPod } from './compute-job.ts';
 import { cronStatus } from './cron-status.ts';
 import { cronEvents, jobEvents } from './job-events.ts';
+import { countSucceeded } from './job-record.ts';
 import type { WorkloadCondition } from '../view/snapshot.ts';
 import type { OwnerOf } from './pod-owner.ts';
 import { nameTaken, replicaFailures } from './replica-failure.ts';
@@ -106,7 +107,7 @@ function jobStatus({ job, pods, record }: JobDecision, statusOf: StatusOfPod): J
     ...(completions !== undefined && { completions }),
     active: active.length,
     ready: ready.length,
-    succeeded: countIndexes(record.succeeded, completions),
+    succeeded: countSucceeded(job, record),
     failed: record.failed,
     terminating: record.stopping.length,
     ...(isIndexed && { completedIndexes: formatIndexRanges(record.succeeded) }),

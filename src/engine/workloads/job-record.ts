@@ -1,6 +1,5 @@
 import { type DeclaredJob, maxCompletions, maxParallelism } from '../../api/values/job.ts';
-import { isSingle } from '../../api/values/job-pod.ts';
-import type { IndexRanges } from '../../api/values/index-ranges.ts';
+import { countIndexes, type IndexRanges } from '../../api/values/index-ranges.ts';
 import { revisionName } from '../operations/pod-record.ts';
 import { isCount, isListOf, isMapOf, isOneOf, isShape, isText, isTime, optional } from './record-checks.ts';
 
@@ -12,7 +11,7 @@ export interface JobRecord {
   content: string;
   /** The UID of the template as last declared. It depends on where that is. */
   declaredUID: string;
-  /** How its pods are named. If this changes, the Job begins anew. */
+  /** `indexed` if its pods know their index. If that changes, the Job begins anew. Earlier versions wrote `single`. */
   names: 'single' | 'many' | 'indexed';
   /** When it began or was resumed, in milliseconds since the epoch. Absent while it is suspended. */
   startedAt?: number;
@@ -117,7 +116,7 @@ export function newJobRecord(job: DeclaredJob): JobRecord {
     uid: job.template.metadata.uid,
     content: revisionName(job.template),
     declaredUID: job.template.metadata.uid,
-    names: namesOf(job),
+    names: job.rules.isIndexed ? 'indexed' : 'many',
     succeeded: [],
     failedIndexes: [],
     failed: 0,
@@ -132,7 +131,7 @@ export function newJobRecord(job: DeclaredJob): JobRecord {
  * Returns undefined if the Job begins anew.
  */
 export function recordOfSame(job: DeclaredJob, record: JobRecord | undefined): JobRecord | undefined {
-  if (record?.names !== namesOf(job)) return undefined;
+  if (record === undefined || (record.names === 'indexed') !== job.rules.isIndexed) return undefined;
   const { uid } = job.template.metadata;
   if (record.declaredUID === uid) return record;
   return record.content === revisionName(job.template) ? { ...record, declaredUID: uid } : undefined;
@@ -145,7 +144,7 @@ export function withPodsOf(record: JobRecord, job: DeclaredJob): DeclaredJob {
   return { ...job, template: { ...template, metadata: { ...template.metadata, uid: record.uid } } };
 }
 
-function namesOf({ rules }: DeclaredJob): JobRecord['names'] {
-  if (rules.isIndexed) return 'indexed';
-  return isSingle(rules) ? 'single' : 'many';
+/** Returns how many pods succeeded. Without those of indexes that a Job no longer has. */
+export function countSucceeded({ rules }: DeclaredJob, { succeeded }: JobRecord): number {
+  return rules.isIndexed ? countIndexes(succeeded, rules.completions) : countIndexes(succeeded);
 }

@@ -3,8 +3,10 @@ import { alwaysRestarts } from '../../api/values/restart-rules.ts';
 import { withoutNotes } from '../../api/text/manifest-problem.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations, isMirrorPod } from '../../api/values/config-annotations.ts';
+import { declaredPods } from '../../api/values/declared-pods.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import { systemClock } from '../../clock.ts';
+import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { PodSource, SourceUpdate } from '../../engine/config/pod-source.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -55,13 +57,28 @@ export async function readDeclarations(request: DeclaredRequest): Promise<Source
   ];
   const { problems } = withNodeClasses(joined(updates), options.runtimeClasses);
   refuseBroken(request.isStrict ? problems.map(asError) : problems, 'nothing was started');
-  const pods = updates.flatMap((update) => update.pods);
+  const pods = updates.flatMap(withDeadlines);
   refuseNothing(pods);
   refuseMirrors(pods);
   for (const problem of withoutNotes(problems)) logger.warn(problemText(problem, systemClock.now()));
   const overridden = overridePods(pods, request.overrides);
   const byUID = new Map(overridden.map((pod) => [pod.metadata.uid, pod]));
   return updates.map((update) => asRun(update, (pod) => byUID.get(pod.metadata.uid) ?? pod));
+}
+
+/** Applies the deadline of a Job to its pods, unless they have an earlier one, because no decision stops them here. */
+function withDeadlines({ pods, workloads = [] }: SourceUpdate): Pod[] {
+  const deadlines = new Map(
+    workloads.flatMap((one) => {
+      const seconds = one.kind === 'Job' ? one.rules.activeDeadlineSeconds : undefined;
+      if (seconds === undefined) return [];
+      return declaredPods(one, podUIDHash).map(({ metadata }): [string, number] => [metadata.uid, seconds]);
+    }),
+  );
+  return pods.map((pod) => {
+    const seconds = Math.min(deadlines.get(pod.metadata.uid) ?? Infinity, pod.spec.activeDeadlineSeconds ?? Infinity);
+    return Number.isFinite(seconds) ? { ...pod, spec: { ...pod.spec, activeDeadlineSeconds: seconds } } : pod;
+  });
 }
 
 /**

@@ -80,8 +80,8 @@ describe('the rules of a Job', () => {
 describe('the pods of a Job', () => {
   test.each([
     ['one', [], ['default/pi-edge1']],
-    ['three', ['completions: 3'], ['default/pi-0-edge1', 'default/pi-1-edge1', 'default/pi-2-edge1']],
-    ['those that share a queue', ['parallelism: 2'], ['default/pi-0-edge1', 'default/pi-1-edge1']],
+    ['three', ['completions: 3'], ['default/pi-edge1', 'default/pi-1-edge1', 'default/pi-2-edge1']],
+    ['those that share a queue', ['parallelism: 2'], ['default/pi-edge1', 'default/pi-1-edge1']],
   ])('%s', (_case, spec, pods) => {
     expect(loadedManifests(job(...spec, template))).toEqual({ pods, configObjects: [], problems: [] });
   });

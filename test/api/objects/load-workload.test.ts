@@ -95,17 +95,6 @@ describe('the pod', () => {
     });
   });
 
-  test.each([
-    ['10', undefined, 10],
-    ['10', '20', 10],
-    ['20', '10', 10],
-  ])('of a Job with %s seconds has the deadline of it, if %s is no earlier one', (ofJob, ofPod, expected) => {
-    const spec =
-      ofPod === undefined ? jobTemplate : jobTemplate.replace('spec: {', `spec: {activeDeadlineSeconds: ${ofPod}, `);
-    const { pods } = loadManifests(workload('batch/v1 Job', `activeDeadlineSeconds: ${ofJob}`, spec), loadOptions);
-    expect(pods.map((pod) => pod.spec.activeDeadlineSeconds)).toEqual([expected]);
-  });
-
   test('stays the same when only the workload around it changes', () => {
     const uids = ['replicas: 1', 'replicas: 5', 'strategy: {}'].map(
       (line) => loadManifests(workload('apps/v1 Deployment', line, template), loadOptions).pods[0]?.metadata.uid,

@@ -17,6 +17,7 @@ type Step =
   | { kind: 'kill'; at: Kill }
   | { kind: 'suspend' }
   | { kind: 'parallelism'; count: number }
+  | { kind: 'completions'; count: number }
   | { kind: 'removed' };
 
 interface Pod {
@@ -47,6 +48,10 @@ class PlainJob {
 
   /** What an agent decides that sees these pods end. */
   decide(given: JobRules, ended: readonly Pod[], isAnyActive: boolean, now: number): void {
+    if (this.outcome === completionsReached && this.successes(given) < (given.completions ?? 1)) {
+      this.outcome = undefined;
+      this.startedAt = now;
+    }
     if (this.outcome !== undefined) return;
     let failsAtOnce = false;
     for (const { slot, exitCode, endedAt = now } of ended.toSorted((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0))) {
@@ -93,18 +98,28 @@ class PlainJob {
     if (this.failed > backoffLimit) return 'Failed BackoffLimitExceeded';
     if (!given.isSuspended && now - (this.startedAt ?? now) >= activeDeadlineSeconds * 1000)
       return 'Failed DeadlineExceeded';
-    if (this.givenUp.size > maxFailedIndexes) return 'Failed MaxFailedIndexesExceeded';
-    if (this.givenUp.size > 0 && this.givenUp.size + this.succeeded.size === completions) return 'Failed FailedIndexes';
+    const givenUp = below(this.givenUp, completions);
+    if (givenUp > maxFailedIndexes) return 'Failed MaxFailedIndexesExceeded';
+    if (givenUp > 0 && givenUp + this.successes(given) === completions) return 'Failed FailedIndexes';
     for (const { indexes, count } of given.successPolicy) {
       const meant = [...this.succeeded].filter(
         (index) => indexes === undefined || indexes.some(([first, last]) => first <= index && index <= last),
       );
       if (meant.length >= (count ?? countIndexes(indexes ?? []))) return 'Complete SuccessPolicy';
     }
-    if (this.succeeded.size >= (completions ?? 1) && !isAnyActive) return 'Complete CompletionsReached';
+    const isDone = this.successes(given) >= (completions ?? 1);
+    const staysActive = isAnyActive && !given.isSuspended && given.parallelism > 0;
+    if (isDone && (completions !== undefined || !staysActive)) return completionsReached;
     return undefined;
   }
+
+  private successes({ completions, isIndexed }: JobRules): number {
+    return isIndexed ? below(this.succeeded, completions) : this.succeeded.size;
+  }
 }
+
+const completionsReached = 'Complete CompletionsReached';
+const below = (indexes: ReadonlySet<number>, end = Infinity): number => [...indexes].filter((one) => one < end).length;
 
 /** A Job, its pods, and agents that are killed. */
 class World {
@@ -262,6 +277,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'suspend' }) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }).map((count): Step => ({ kind: 'parallelism', count })) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 5 }).map((count): Step => ({ kind: 'completions', count })) },
   { weight: 3, arbitrary: fc.constant<Step>({ kind: 'removed' }) },
 );
 
@@ -270,7 +286,9 @@ test(
   () => {
     fc.assert(
       fc.property(jobRules, fc.array(step, { maxLength: 60 }), (given, steps) => {
-        const world = new World(makeJob(given));
+        const job = makeJob(given);
+        if (given.completions === undefined) delete job.rules.completions;
+        const world = new World(job);
         const change = (more: Partial<JobRules>): void => {
           world.job = { ...world.job, rules: { ...world.job.rules, ...more } };
         };
@@ -294,6 +312,9 @@ test(
               break;
             case 'parallelism':
               change({ parallelism: one.count });
+              break;
+            case 'completions':
+              if (world.job.rules.completions !== undefined) change({ completions: one.count });
               break;
             case 'removed':
               world.removeStopped();

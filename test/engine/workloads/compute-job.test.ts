@@ -176,6 +176,83 @@ test('the same template from another place is the same Job, and another one begi
   expect(world.running()).toEqual(['0']);
 });
 
+describe('changed rules run no index again', () => {
+  const change = (world: JobWorld, more: Partial<JobRules>): void => {
+    world.job = { ...world.job, rules: { ...world.job.rules, ...more } };
+    world.decide();
+  };
+
+  test.each([true, false])('that has succeeded, when completions cross 1 (indexed: %s)', (isIndexed) => {
+    const world = new JobWorld(makeJob({ isIndexed }));
+    world.succeed(0);
+    world.decide();
+    change(world, { completions: 3, parallelism: 3 });
+    expect([world.outcome(), world.seen('Succeeded'), world.running()]).toEqual([undefined, ['0'], ['1', '2']]);
+    change(world, { completions: 1, parallelism: 1 });
+    world.decide();
+    expect([world.outcome(), world.seen('Succeeded'), world.running()]).toEqual([
+      'Complete CompletionsReached',
+      ['0'],
+      [],
+    ]);
+    change(world, { completions: 2 });
+    expect([world.outcome(), world.running()]).toEqual([undefined, ['1#1']]);
+    world.succeed(1);
+    world.decide();
+    expect([world.outcome(), world.seen('Succeeded')]).toEqual(['Complete CompletionsReached', ['0', '1#1']]);
+  });
+
+  test('that runs, when completions cross 1', () => {
+    const world = new JobWorld(makeJob({ isIndexed: true }));
+    change(world, { completions: 3, parallelism: 2 });
+    expect(world.running()).toEqual(['0', '1']);
+    change(world, { completions: 1 });
+    expect(world.running()).toEqual(['0']);
+  });
+
+  test('that has succeeded, when a queue gets more pods', () => {
+    const world = new JobWorld(makeJob());
+    delete world.job.rules.completions;
+    world.succeed(0);
+    world.decide();
+    change(world, { parallelism: 2 });
+    expect([world.outcome(), world.running()]).toEqual(['Complete CompletionsReached', []]);
+  });
+
+  test('if pods of any number were enough', () => {
+    const world = new JobWorld(makeJob({ parallelism: 2 }));
+    delete world.job.rules.completions;
+    world.decide();
+    world.succeed(1);
+    world.decide();
+    world.fail(0);
+    world.decide();
+    change(world, { completions: 1, parallelism: 1 });
+    world.decide(600);
+    expect([world.outcome(), world.running()]).toEqual(['Complete CompletionsReached', []]);
+  });
+
+  test('but stop those beyond the completions, even if one below waits for its back-off', () => {
+    const world = new JobWorld(makeJob({ completions: 3, parallelism: 3, isIndexed: true }));
+    world.fail(0);
+    world.decide();
+    change(world, { completions: 1 });
+    expect(world.running()).toEqual([]);
+    world.decide(10);
+    expect(world.running()).toEqual(['0#1']);
+  });
+
+  test.each(['single', 'indexed'] as const)('of a record with the names %s of an earlier version', (names) => {
+    const world = new JobWorld(makeJob({ isIndexed: names === 'indexed' }));
+    if (world.record !== undefined) world.record.names = names;
+    expect(world.decide(10).pods).toEqual([{ slot: 0, attempt: 0 }]);
+    world.succeed(0);
+    world.decide();
+    world.decide(10);
+    expect([world.outcome(), world.seen('Succeeded')]).toEqual(['Complete CompletionsReached', ['0']]);
+  });
+});
+
 describe('a finished pod that an operator runs again', () => {
   test('reopens its Job until it has ended', () => {
     const world = new JobWorld(makeJob({ completions: 3, parallelism: 3, isIndexed: true }));

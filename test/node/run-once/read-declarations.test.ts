@@ -95,6 +95,30 @@ test('a CronJob is one pod of its template, at once', async () => {
   expect(warnings).toEqual([]);
 });
 
+test.each([
+  [10, [], 10],
+  [10, ['activeDeadlineSeconds: 20'], 10],
+  [20, ['activeDeadlineSeconds: 10'], 10],
+])(
+  'the pods of a Job with a deadline of %i s have it, unless theirs is earlier: %j',
+  async (ofJob, ofPod, expected) => {
+    const spec = ['restartPolicy: Never', 'containers: [{name: main, image: app:1}]', ...ofPod].join(', ');
+    const file = await fileOf(
+      [
+        'apiVersion: batch/v1',
+        'kind: Job',
+        'metadata: {name: job}',
+        'spec:',
+        `  activeDeadlineSeconds: ${ofJob}`,
+        '  completions: 2',
+        `  template: {spec: {${spec}}}`,
+      ].join('\n'),
+    );
+    const { pods } = await declared({ manifests: [file] });
+    expect(pods.map((pod) => pod.spec.activeDeadlineSeconds)).toEqual([expected, expected]);
+  },
+);
+
 test('a URL that does not answer with manifests is refused by its answer', async () => {
   const server = await WebServer.start();
   server.answer = { status: 404 };
