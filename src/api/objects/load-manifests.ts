@@ -7,10 +7,9 @@ import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
 import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
-import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
 import { declaredPods, isReplicated } from '../values/declared-pods.ts';
-import { declaredOrdinals, replicaClaims } from '../values/replica-pod.ts';
-import { type DeclaredWorkload, isWorkloadKind, type ReplicatedWorkload, workloadKey } from '../values/workload.ts';
+import { declaredClaims } from '../values/replica-pod.ts';
+import { type DeclaredWorkload, isWorkloadKind, workloadKey } from '../values/workload.ts';
 import type { ClassPosition } from '../values/resolve-classes.ts';
 import type { DependsOnPosition } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
@@ -107,8 +106,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
           if (loaded.isUIDDerived === true) derivedUIDs.push(podUID);
         }
       }
-      // The claims of the first pod stay declared in a StatefulSet that is scaled to zero.
-      for (const claim of workload && isReplicated(workload) ? claimsOf(workload) : []) {
+      for (const claim of workload && isReplicated(workload) ? declaredClaims(workload) : []) {
         const taken = names.claim(titleOf(configObjectKey(claim)), object, 'spec.volumeClaimTemplates');
         if (taken) problems.add(taken);
         else configObjects.push(claim);
@@ -147,11 +145,6 @@ interface LoadedObject {
 }
 
 const podsOf = ({ pod }: LoadedObject): Pod[] => (pod ? [pod] : []);
-
-function claimsOf(workload: ReplicatedWorkload): PersistentVolumeClaim[] {
-  const ordinals = [...new Set([workload.firstOrdinal, ...declaredOrdinals(workload)])];
-  return ordinals.flatMap((ordinal) => replicaClaims(workload, ordinal));
-}
 
 function loadObject(kind: SupportedKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
   switch (kind) {

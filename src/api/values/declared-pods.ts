@@ -1,6 +1,7 @@
 import type { Pod } from '../types.ts';
+import { type ConfigObject, configObjectKey } from './config-object.ts';
 import { jobPod, type UIDHash } from './job-pod.ts';
-import { declaredOrdinals, replicaPod } from './replica-pod.ts';
+import { declaredClaims, declaredOrdinals, replicaPod } from './replica-pod.ts';
 import type { DeclaredWorkload, ReplicatedWorkload } from './workload.ts';
 
 /** A list names only the first pods of a Job with many. */
@@ -25,17 +26,21 @@ export function declaredPods(workload: DeclaredWorkload, hash: UIDHash): Pod[] {
   }
 }
 
-/** Returns declarations without some of their workloads and the pods of these. */
-export function withoutWorkloads<T extends { pods: readonly Pod[]; workloads?: readonly DeclaredWorkload[] }>(
-  declared: T,
-  left: readonly DeclaredWorkload[],
-  hash: UIDHash,
-): T {
+interface Declared {
+  pods: readonly Pod[];
+  workloads?: readonly DeclaredWorkload[];
+  configObjects: readonly ConfigObject[];
+}
+
+/** Returns declarations without some of their workloads and the pods and claims of these. */
+export function withoutWorkloads<T extends Declared>(declared: T, left: readonly DeclaredWorkload[], hash: UIDHash): T {
   if (left.length === 0) return declared;
+  const claims = new Set(left.filter(isReplicated).flatMap(declaredClaims).map(configObjectKey));
   const uids = new Set(left.flatMap((workload) => declaredPods(workload, hash)).map(({ metadata }) => metadata.uid));
   return {
     ...declared,
     pods: declared.pods.filter(({ metadata }) => !uids.has(metadata.uid)),
+    configObjects: declared.configObjects.filter((object) => !claims.has(configObjectKey(object))),
     workloads: (declared.workloads ?? []).filter((workload) => !left.includes(workload)),
   };
 }

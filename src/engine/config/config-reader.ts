@@ -63,6 +63,8 @@ interface Read {
   configObjects: readonly ConfigObject[];
   /** Claims of the pods that its workloads want, which the list does not have. */
   claims: readonly ConfigObject[];
+  /** The objects and claims that are declared: not those of workloads that another source declared first. */
+  objects: readonly ConfigObject[];
   /** Keys of its objects, by `claimedKeys`. */
   keys: ReadonlySet<string>;
   /** True if its last list is empty on purpose. */
@@ -106,6 +108,7 @@ export class ConfigReader {
       workloads: [],
       configObjects: [],
       claims: [],
+      objects: [],
       keys: new Set(),
       declaresNothing: false,
       derivedUIDs: new Set(),
@@ -220,7 +223,7 @@ export class ConfigReader {
 
   private take(read: Read, update: SourceUpdate): void {
     const { pods, problems, version, configObjects: objects = [], classPositions = [], derivedUIDs = [] } = update;
-    const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
+    const { featureGates, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
     read.workloads = (update.workloads ?? []).map((workload) => withTemplate(workload, featureGates));
@@ -234,8 +237,8 @@ export class ConfigReader {
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
-    const { changed, refused } = configObjects.replace(id, [...objects, ...read.claims]);
-    if (changed.length > 0) onConfigObjectsChanged(changed);
+    const own = this.withoutTaken(read, this.takenWorkloads(read));
+    const { changed, refused } = this.declareObjects(read, [...own.configObjects, ...read.claims]);
     read.immutable = refused.map((key) => immutable(key, read.source.where));
     this.claims.set(read, this.declaredKeys(read));
     this.podClasses.retain(
@@ -293,22 +296,27 @@ export class ConfigReader {
 
   /** Returns the pods of its list, with those that its workloads want now instead of theirs. Declares their claims. */
   private wantedPods(read: Read): readonly WantedPod[] {
-    const { decideWorkloads, configObjects, onConfigObjectsChanged } = this.deps;
+    const { decideWorkloads } = this.deps;
     const taken = this.takenWorkloads(read);
     read.taken.push(...taken.map((workload) => this.takenProblem(read, workloadKey(workload))));
     const own = this.withoutTaken(read, taken);
-    if (decideWorkloads === undefined) return own.pods.map((pod) => ({ pod }));
-    const { pods, claims } = decideWorkloads(read.id.id, own.pods, own.workloads, (pod) =>
+    const { pods, claims } = decideWorkloads?.(read.id.id, own.pods, own.workloads, (pod) =>
       this.otherSourceOf(read, pod),
-    );
+    ) ?? { pods: own.pods.map((pod) => ({ pod })), claims: [] };
     if (read.workloads.length > 0)
       this.claims.set(read, [...this.declaredKeys(read), ...pods.flatMap(({ pod }) => podKeys(pod))]);
-    if (!isDeepStrictEqual(claims, read.claims)) {
-      read.claims = claims;
-      const { changed } = configObjects.replace(read.id.id, [...read.configObjects, ...claims]);
-      if (changed.length > 0) onConfigObjectsChanged(changed);
-    }
+    read.claims = claims;
+    const objects = [...own.configObjects, ...claims];
+    if (!isDeepStrictEqual(objects, read.objects)) this.declareObjects(read, objects);
     return pods;
+  }
+
+  private declareObjects(read: Read, objects: readonly ConfigObject[]): ReturnType<ConfigObjects['replace']> {
+    const { configObjects, onConfigObjectsChanged } = this.deps;
+    read.objects = objects;
+    const replacement = configObjects.replace(read.id.id, objects);
+    if (replacement.changed.length > 0) onConfigObjectsChanged(replacement.changed);
+    return replacement;
   }
 
   /** Returns the file or URL of another source that declares a pod of this name. Returns undefined if none does. */
@@ -329,8 +337,8 @@ export class ConfigReader {
     return read.workloads.filter((workload) => ![read, undefined].includes(this.claims.owner(workloadKey(workload))));
   }
 
-  private withoutTaken({ declared = [], workloads }: Read, taken: readonly DeclaredWorkload[]) {
-    return withoutWorkloads({ pods: declared, workloads }, taken, podUIDHash);
+  private withoutTaken({ declared = [], workloads, configObjects }: Read, taken: readonly DeclaredWorkload[]) {
+    return withoutWorkloads({ pods: declared, workloads, configObjects }, taken, podUIDHash);
   }
 
   /** `pods` is the number of pods in a new list; by default the old list stays. */

@@ -197,3 +197,32 @@ test('an object that may not change is told of until another list comes, whateve
   handOver(settings('red'));
   expect(told()).toEqual([]);
 });
+
+test('a StatefulSet that another source declared first declares no claims, until the other one lets go', () => {
+  const text = (replicas: number): string => `apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: ${replicas}
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: main, image: "app:1"}]}}
+  volumeClaimTemplates:
+    - metadata: {name: data}
+      spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}
+`;
+  const [first, second] = [new ManualSource('file', '/a'), new ManualSource('applied', '/b')];
+  const configObjects = new ConfigObjects();
+  readingWith({ configObjects }, first, second);
+  const claims = (): string[] =>
+    ['data-db-0', 'data-db-1', 'data-db-2'].filter((name) => configObjects.claim('default', name) !== undefined);
+  first.setManifest(text(1));
+  second.setManifest(text(3));
+  expect(claims()).toEqual(['data-db-0']);
+  first.setManifest(text(2));
+  expect(claims()).toEqual(['data-db-0', 'data-db-1']);
+  first.setManifest('');
+  expect(claims()).toEqual(['data-db-0', 'data-db-1', 'data-db-2']);
+  first.setManifest(text(1));
+  second.setManifest('');
+  expect(claims()).toEqual(['data-db-0']);
+});
