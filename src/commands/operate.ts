@@ -2,6 +2,8 @@ import type { Writable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { podKey, type PodName, type PodRef } from '../api/values/pod-names.ts';
 import type { Pod } from '../api/types.ts';
+import { isPodPhaseTerminal } from '../api/values/pod-phase.ts';
+import { alwaysRestarts } from '../api/values/restart-rules.ts';
 import type { OperationAction } from '../engine/operations/operation.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
@@ -35,6 +37,7 @@ const verbs: Record<OperationAction, Verb> = {
     help: `
 The pod keeps its UID, its address and its volumes. Restart counts increase by one. Init containers do not run again.
 The command returns once new containers have started. A workload's pods are replaced one by one, as by rollout restart.
+Jobs and CronJobs cannot be restarted. Finished pods run again only if you name them.
 
 Examples:
   kubelet-ts restart web
@@ -52,12 +55,19 @@ The command returns once the pods have stopped.
 Examples:
   kubelet-ts stop web db
   kubelet-ts stop deploy/web            all pods of the Deployment
+  kubelet-ts stop job/pi                its pods that have not finished
   kubelet-ts stop web --timeout 10s`,
   },
   start: { description: 'Start stopped pods', help: '\nExample:\n  kubelet-ts start web' },
   retry: {
     description: 'Retry failing pods now, without waiting for their back-off',
-    help: '\nResets the back-off of containers, image pulls and volumes.\n\nExample:\n  kubelet-ts retry web',
+    help: `
+Resets the back-off of containers, image pulls and volumes. Runs finished pods again; those that succeeded only if you
+name them.
+
+Examples:
+  kubelet-ts retry web
+  kubelet-ts retry job/pi               its failed pods`,
   },
   hold: {
     description: 'Pin pods to their current revision',
@@ -100,6 +110,15 @@ export function registerOperation(action: OperationAction): (program: Command, d
   };
 }
 
+const isUnfinished = ({ spec, status }: Pod): boolean => alwaysRestarts(spec) || !isPodPhaseTerminal(status?.phase);
+
+/** The pods of a workload, or of all, that an action concerns. It runs nothing again that is done. */
+const concerned: Partial<Record<OperationAction, (pod: Pod) => boolean>> = {
+  stop: isUnfinished,
+  restart: isUnfinished,
+  retry: ({ status }) => status?.phase !== 'Succeeded',
+};
+
 /** Actions whose command waits until they are done. */
 const waitingActions: readonly OperationAction[] = ['stop', 'restart'];
 
@@ -138,12 +157,11 @@ async function operateAll(
   const socket = patientSocket(controlSocketPath(rootDir), deps.stderr);
   const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
   const isWaiting = waitingActions.includes(action) && wait !== 'false';
-  const rollsOut = action === 'restart' && container === undefined;
-  const { workloads, others } = rollsOut
-    ? await workloadsToRestart(names, flags, socket)
-    : { workloads: [], others: [...names] };
+  const { workloads, others } =
+    action === 'restart' ? await workloadsToRestart(names, flags, socket) : { workloads: [], others: [...names] };
+  const selection = { ...flags, isConcerned: concerned[action] ?? (() => true) };
   const pods =
-    workloads.length > 0 && others.length === 0 ? [] : await podsOfAgent(rootDir, others, flags, deps.stderr);
+    workloads.length > 0 && others.length === 0 ? [] : await podsOfAgent(rootDir, others, selection, deps.stderr);
   await restartWorkloads(workloads, socket, deps, { isWaiting, timeoutMs: flags.timeout });
   const print = (text: string): void => void deps.stdout.write(`${visible(text)}\n`);
   const asked: (PodRef & { message: string })[] = [];

@@ -171,3 +171,76 @@ test('restart of a workload with a stopped pod is refused, because its rollout w
     hint: 'Start it: kubelet-ts start web-edge1',
   });
 });
+
+/** Runs an action next to an agent with a Job and a CronJob that has a run, each with a pod of this phase. */
+async function ofJobs(action: 'restart' | 'retry' | 'stop', phases: Record<string, string>, ...words: string[]) {
+  const rootDir = await temporaryFolder();
+  const named = (kind: string, name: string, pods: string[]) =>
+    ({ kind, namespace: 'default', name, conditions: [], pods, ...done }) as unknown as WorkloadSnapshot;
+  const pods = Object.entries(phases).map(([name, phase]) => {
+    const entry = makeEntry(name);
+    return {
+      ...entry,
+      pod: {
+        ...entry.pod,
+        spec: { ...entry.pod.spec, restartPolicy: 'Never' },
+        status: { ...entry.pod.status, phase },
+      },
+    };
+  });
+  const runs = Object.keys(phases).filter((name) => name.startsWith('dump-'));
+  const asked = await startFakeAgent(rootDir, {
+    '/v1/snapshot': makeSnapshot(pods, {
+      workloads: [
+        named('Job', 'pi', ['pi-edge1', 'pi-1-edge1']),
+        { ...named('CronJob', 'dump', runs), cronJob: { jobs: [{ name: 'dump-1' }] } } as unknown as WorkloadSnapshot,
+      ],
+    }),
+    ...Object.fromEntries(
+      Object.keys(phases).map((name) => [`/v1/pods/default/${name}/${action}`, { message: `${action} ${name}` }]),
+    ),
+  });
+  const program = new Command().exitOverride();
+  registerOperation(action)(program, makeDeps(makeRuntime([], [])));
+  await program.parseAsync([action, '--root-dir', rootDir, ...words], { from: 'user' });
+  return asked.map(([request]) => request).filter((request) => request.startsWith('POST'));
+}
+
+test.each([
+  [['cronjob/dump'], 'a CronJob cannot be restarted', 'Run it now: kubelet-ts run-once cronjob/dump'],
+  [['cj', 'dump'], 'a CronJob cannot be restarted', 'Run it now: kubelet-ts run-once cronjob/dump'],
+  [['job/pi'], 'a Job cannot be restarted', 'Run its failed pods again: kubelet-ts retry job/pi'],
+  [['job/dump-1'], 'a Job cannot be restarted', 'Run its failed pods again: kubelet-ts retry job/dump-1'],
+  [['job/pi', '-c', 'main'], 'a Job cannot be restarted', 'Run its failed pods again: kubelet-ts retry job/pi'],
+])('restart %s runs nothing again', async (words, message, hint) => {
+  const phases = { 'pi-edge1': 'Succeeded', 'pi-1-edge1': 'Failed', 'dump-1-edge1': 'Succeeded' };
+  await expect(ofJobs('restart', phases, ...words)).rejects.toMatchObject({ message, hint });
+});
+
+test.each([
+  ['job/pi', ['pi-1-edge1']],
+  ['cronjob/dump', ['dump-2-edge1']],
+  ['pi', ['pi-edge1']],
+])('retry %s leaves the pods that succeeded, unless it names one', async (word, retried) => {
+  const phases = {
+    'pi-edge1': 'Succeeded',
+    'pi-1-edge1': 'Failed',
+    'dump-1-edge1': 'Succeeded',
+    'dump-2-edge1': 'Pending',
+  };
+  expect(await ofJobs('retry', phases, word)).toEqual(retried.map((name) => `POST /v1/pods/default/${name}/retry`));
+});
+
+test('stop leaves finished pods, which start would run again', async () => {
+  const phases = { 'pi-edge1': 'Succeeded', 'pi-1-edge1': 'Running', 'dump-1-edge1': 'Failed' };
+  for (const words of [['job/pi'], ['--all']])
+    expect(await ofJobs('stop', phases, ...words, '--wait=false')).toEqual(['POST /v1/pods/default/pi-1-edge1/stop']);
+});
+
+test('retry of a Job whose pods have all succeeded says how to run one again', async () => {
+  const phases = { 'pi-edge1': 'Succeeded', 'pi-1-edge1': 'Succeeded' };
+  await expect(ofJobs('retry', phases, 'job/pi')).rejects.toMatchObject({
+    message: 'all pods of job/pi have finished',
+    hint: 'Run one of them again: kubelet-ts retry pi-edge1',
+  });
+});

@@ -47,7 +47,7 @@ export function replicaClaims(workload: ReplicatedWorkload, ordinal: number): Pe
   return workload.claims.map((claim) => ({ ...claim, name: claimOf(workload, claim.name, ordinal) }));
 }
 
-/** Returns the claims that the manifest declares: also those of the first pod of a StatefulSet that is scaled to zero. */
+/** Returns the declared claims: also those of the first pod of a StatefulSet that is scaled to zero. */
 export function declaredClaims(workload: ReplicatedWorkload): PersistentVolumeClaim[] {
   const ordinals = [...new Set([workload.firstOrdinal, ...declaredOrdinals(workload)])];
   return ordinals.flatMap((ordinal) => replicaClaims(workload, ordinal));

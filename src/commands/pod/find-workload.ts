@@ -85,6 +85,24 @@ export function podsOfRun(snapshot: EngineSnapshot, cronJob: OwnerOfPods, job: s
   return podsOfWorkload(snapshot, cronJob).filter(({ pod }) => pod.metadata.name.startsWith(`${job}-`));
 }
 
+/** The pods of the workload that `workloadAt` finds, or of a run of a CronJob. Returns undefined for other words. */
+export function podsOfWord(
+  snapshot: EngineSnapshot,
+  word: string,
+  namespace: string | undefined,
+): PodSnapshot[] | undefined {
+  const workload = workloadAt(snapshot, word, namespace);
+  if (workload !== undefined) return podsOfWorkload(snapshot, workload);
+  const named = kindAndName(word);
+  const cronJob = (snapshot.workloads ?? []).find(
+    (one) =>
+      named?.kind === 'Job' &&
+      (namespace === undefined || one.namespace === namespace) &&
+      one.cronJob?.jobs.some(({ name }) => name === named.name),
+  );
+  return cronJob && named && podsOfRun(snapshot, cronJob, named.name);
+}
+
 /** The error of a word that means no workload. It may be only a name. */
 function unknownWord(snapshot: EngineSnapshot, word: string): UserError {
   const known = knownWorkloads(snapshot);

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import type { Pod } from '../../api/types.ts';
 import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { podKey, type PodRef } from '../../api/values/pod-names.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
@@ -9,7 +10,7 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../text/visible-text.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { podsOfWorkload, workloadAt, workloadWords } from './find-workload.ts';
+import { podsOfWord, workloadWords } from './find-workload.ts';
 import { resolvePods, withoutPodKind } from './resolve-pods.ts';
 import { unknownWorkload } from './unknown-workload.ts';
 import { unknownPodHint } from './refused-manifest.ts';
@@ -19,6 +20,8 @@ export interface PodSelection {
   namespace?: string;
   all?: boolean;
   selector?: string;
+  /** Which pods of a workload, or of all, are selected. A pod that is named always is. Defaults to all. */
+  isConcerned?: (pod: Pod) => boolean;
 }
 
 /**
@@ -31,7 +34,7 @@ export async function podsOfAgent(
   choice: PodSelection,
   stderr: Writable,
 ): Promise<PodRef[]> {
-  const { namespace, all = false, selector } = choice;
+  const { namespace, all = false, selector, isConcerned = () => true } = choice;
   const isOfAll = all || selector !== undefined;
   const names = workloadWords(withoutPodKind(words, isOfAll));
   if (isOfAll === names.length > 0)
@@ -39,27 +42,33 @@ export async function podsOfAgent(
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
   const snapshot = await fetchSnapshot(patientSocket(controlSocketPath(rootDir), stderr), { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
-  if (!isOfAll) return podsNamed(snapshot, names, namespace);
+  if (!isOfAll) return podsNamed(snapshot, names, namespace, isConcerned);
   const chosen = snapshot.pods
     .filter(({ replacedBy, worker }) => replacedBy === undefined && worker.state !== 'terminated')
+    .filter(({ pod }) => isConcerned(pod))
     .map(({ pod: { metadata } }) => metadata)
     .filter((one) => (namespace === undefined || one.namespace === namespace) && isSelected(one.labels ?? {}));
   const byKey = new Map(chosen.map((one) => [podKey(one), refOf(one)]));
   return [...byKey.values()];
 }
 
-/** A workload, such as `deploy/web`, means all its pods. */
+/** A workload, such as `deploy/web`, or a run of a CronJob means all its pods. */
 async function podsNamed(
   snapshot: EngineSnapshot,
   words: readonly string[],
   namespace: string | undefined,
+  isConcerned: (pod: Pod) => boolean,
 ): Promise<PodRef[]> {
   const found = words.map(async (word) => {
-    const workload = workloadAt(snapshot, word, namespace);
-    if (workload === undefined) return [await podNamed(snapshot, word, namespace)];
-    const pods = podsOfWorkload(snapshot, workload).map(({ pod: { metadata } }) => metadata);
-    if (pods.length === 0) throw new UserError(`${visible(word)} has no pods`);
-    return pods.map(refOf);
+    const pods = podsOfWord(snapshot, word, namespace)?.map(({ pod }) => pod);
+    if (pods === undefined) return [await podNamed(snapshot, word, namespace)];
+    const [first] = pods;
+    if (first === undefined) throw new UserError(`${visible(word)} has no pods`);
+    const chosen = pods.filter(isConcerned);
+    if (chosen.length > 0) return chosen.map(({ metadata }) => refOf(metadata));
+    throw new UserError(`all pods of ${visible(word)} have finished`, {
+      hint: `Run one of them again: kubelet-ts retry ${visible(first.metadata.name)}`,
+    });
   });
   return (await Promise.all(found)).flat();
 }

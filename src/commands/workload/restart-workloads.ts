@@ -7,23 +7,26 @@ import { type AgentSocket, fetchSnapshot, operateWorkload } from '../../server/c
 import { noAgent } from '../../server/control/no-agent.ts';
 import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { podsOfWorkload, workloadAt, workloadWords } from '../pod/find-workload.ts';
+import { kindAndName, podsOfWorkload, workloadAt, workloadWords } from '../pod/find-workload.ts';
 import type { WorkloadFlags } from './operate-workloads.ts';
 import { waitForRollOut } from './wait-for-roll-out.ts';
 
 /**
  * Splits the args of `restart`: workloads such as `deploy/web`, whose pods are replaced in a rollout, and all others,
- * which restart in place. Rejects with a `UserError` if a pod of a workload is stopped, because its rollout would wait.
+ * which restart in place, as do single containers. Rejects with a `UserError` for a Job or a CronJob, and if a pod of a
+ * workload is stopped, because its rollout would wait.
  */
 export async function workloadsToRestart(
   words: readonly string[],
-  { rootDir, namespace }: WorkloadFlags,
+  { rootDir, namespace, container }: WorkloadFlags & { container?: string },
   socket: AgentSocket,
 ): Promise<{ workloads: WorkloadSnapshot[]; others: string[] }> {
   const joined = workloadWords(words);
   if (!joined.some((word) => word.includes('/'))) return { workloads: [], others: joined };
   const snapshot = await fetchSnapshot(socket, { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
+  for (const word of joined) refuseJob(snapshot, word);
+  if (container !== undefined) return { workloads: [], others: joined };
   const found = joined.map((word) => ({ word, workload: workloadAt(snapshot, word, namespace) }));
   const workloads = found.flatMap(({ workload }) => (workload && hasRollouts(workload) ? [workload] : []));
   for (const workload of workloads) refuseStopped(snapshot, workload);
@@ -50,6 +53,21 @@ export async function restartWorkloads(
 
 const hasRollouts = ({ kind, conditions }: WorkloadSnapshot): boolean =>
   isReplicatedKind(kind) && !conditions.some(({ reason }) => reason === 'OnDelete');
+
+/** A restart would run what is done again. kubectl refuses it too. */
+function refuseJob({ pods }: EngineSnapshot, word: string): void {
+  const { kind, name = '' } = kindAndName(word) ?? {};
+  // A namespace may have the name of a kind.
+  if (pods.some(({ pod }) => pod.metadata.namespace === word.split('/')[0])) return;
+  if (kind === 'CronJob')
+    throw new UserError('a CronJob cannot be restarted', {
+      hint: `Run it now: kubelet-ts run-once cronjob/${visible(name)}`,
+    });
+  if (kind === 'Job')
+    throw new UserError('a Job cannot be restarted', {
+      hint: `Run its failed pods again: kubelet-ts retry job/${visible(name)}`,
+    });
+}
 
 function refuseStopped(snapshot: EngineSnapshot, workload: WorkloadSnapshot): void {
   const stopped = podsOfWorkload(snapshot, workload).find(({ pod }) => pod.status?.reason === reasons.stopped);
