@@ -140,15 +140,15 @@ async function readAnswer(stream: ClientHttp2Stream, maxOutputBytes: number): Pr
 
 /** The final gRPC status, from the trailers, or from the headers if there are no trailers. */
 function statusOf(stream: ClientHttp2Stream): () => { code: number; message: string } {
-  let said: Record<string, unknown> = {};
+  let metadata: Record<string, unknown> = {};
   stream.on('response', (headers) => {
-    said = { ...said, ...headers };
+    metadata = { ...metadata, ...headers };
   });
   stream.on('trailers', (trailers: Record<string, unknown>) => {
-    said = { ...said, ...trailers };
+    metadata = { ...metadata, ...trailers };
   });
   return () => {
-    const { 'grpc-status': code, 'grpc-message': message } = said;
+    const { 'grpc-status': code, 'grpc-message': message } = metadata;
     if (typeof code !== 'string') return { code: codes.unavailable, message: 'the connection was lost' };
     return { code: Number(code), message: typeof message === 'string' ? unescaped(message) : '' };
   };

@@ -164,13 +164,13 @@ export async function openReadyChannel(
  */
 function untilReady(channel: ChannelInterface, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       if (signal.aborted) return;
       const state = channel.getConnectivityState(true);
       if (state === connectivityState.READY) resolve();
-      else channel.watchConnectivityState(state, Infinity, look);
+      else channel.watchConnectivityState(state, Infinity, check);
     };
-    look();
+    check();
   });
 }
 

@@ -234,7 +234,7 @@ export class Kubelet
   /** Returns why the sync loop is blocked, or undefined if it is not. */
   unhealthyBecause(): string | undefined {
     const error = this.parts.runtimeState.error();
-    return error === undefined ? undefined : this.parts.outgoing.text(error);
+    return error === undefined ? undefined : this.parts.redactor.text(error);
   }
 
   /** Returns why device plugins cannot register. Returns undefined if they can, or if the node has no plugins. */
@@ -277,7 +277,7 @@ export class Kubelet
   }
 
   private shownFaults(): FaultSnapshot[] {
-    const { text } = this.parts.outgoing;
+    const { text } = this.parts.redactor;
     return this.deps.faults.snapshot().map((fault) => ({ ...fault, message: text(fault.message, textLimits.event) }));
   }
 

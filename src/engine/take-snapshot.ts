@@ -4,7 +4,7 @@ import { podFullName, podKey } from '../api/values/pod-names.ts';
 import { workloadKey } from '../api/values/workload.ts';
 import type { KubeletParts } from './build/new-kubelet.ts';
 import { outdatedContainers, runsOf } from './sync-loop/outdated-containers.ts';
-import type { OutgoingText } from './redaction/outgoing-text.ts';
+import type { Redactor } from './redaction/redactor.ts';
 import type { EngineActivity, EngineSnapshot, PodActivity, PodSnapshot, WorkloadSnapshot } from './view/snapshot.ts';
 
 interface SnapshotOptions {
@@ -23,19 +23,19 @@ export function takeSnapshot(
     'name' | 'version' | 'error' | 'networkError' | 'networkCommands' | 'readOnlyDisk'
   >;
 } {
-  const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
+  const { runtimeState, pleg, eventWatch, config, redactor } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
   const error = runtimeState.waitsBecause();
   const workloads = workloadSnapshots(parts);
-  const serviceProblems = parts.services.snapshot().map((one) => ({ ...one, message: outgoing.text(one.message) }));
+  const serviceProblems = parts.services.snapshot().map((one) => ({ ...one, message: redactor.text(one.message) }));
   const { networkError, networkCommands, readOnlyDisk, name, version } = runtimeState;
   return {
     runtime: {
       name,
       version,
-      ...(error === undefined ? {} : { error: outgoing.text(error) }),
+      ...(error === undefined ? {} : { error: redactor.text(error) }),
       ...(readOnlyDisk !== undefined && { readOnlyDisk }),
-      ...(networkError === undefined ? {} : { networkError: outgoing.text(networkError) }),
+      ...(networkError === undefined ? {} : { networkError: redactor.text(networkError) }),
       ...(networkCommands.length > 0 && { networkCommands }),
     },
     pressures: parts.conditions.snapshot(),
@@ -44,7 +44,7 @@ export function takeSnapshot(
       ...(lastRelistAt === undefined ? {} : { lastRelistAt }),
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
-    sources: config.snapshot().map((source) => ({ ...source, problems: outgoing.problems(source.problems) })),
+    sources: config.snapshot().map((source) => ({ ...source, problems: redactor.problems(source.problems) })),
     ...(workloads.length > 0 && { workloads }),
     ...(serviceProblems.length > 0 && { serviceProblems }),
     pods: podSnapshots(parts, options),
@@ -73,9 +73,9 @@ export function findPod(parts: KubeletParts, uid: string): Pod | undefined {
   return pod && withStatus(parts, pod);
 }
 
-function workloadSnapshots({ workloads, config, outgoing }: KubeletParts): WorkloadSnapshot[] {
+function workloadSnapshots({ workloads, config, redactor }: KubeletParts): WorkloadSnapshot[] {
   return workloads.snapshot().map((workload) => {
-    const conditions = workload.conditions.map((one) => ({ ...one, message: outgoing.text(one.message) }));
+    const conditions = workload.conditions.map((one) => ({ ...one, message: redactor.text(one.message) }));
     const declaredBy = config.declarer(workloadKey(workload));
     return { ...workload, conditions, ...(declaredBy && { declaredBy }) };
   });
@@ -118,7 +118,7 @@ function podSnapshot(
   replacedBy: string | undefined,
   { nodeIPs, brief }: SnapshotOptions,
 ): PodSnapshot {
-  const { workQueue, starter, workers, pullWatch, events, inPlaceUpdates, outgoing } = parts;
+  const { workQueue, starter, workers, pullWatch, events, inPlaceUpdates, redactor } = parts;
   const { uid } = declared.metadata;
   const known = withStatus(parts, declared);
   const pod = known.status === undefined ? known : { ...known, status: withNodeIPs(known.status, known.spec, nodeIPs) };
@@ -143,10 +143,10 @@ function podSnapshot(
     ...(restarting.length === 0 ? {} : { restarting }),
     ...(waitingUpdate === undefined
       ? {}
-      : { waitingUpdate: { ...waitingUpdate, message: outgoing.text(waitingUpdate.message) } }),
-    worker: { ...shownWorker(workers.snapshot(uid), outgoing), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
+      : { waitingUpdate: { ...waitingUpdate, message: redactor.text(waitingUpdate.message) } }),
+    worker: { ...shownWorker(workers.snapshot(uid), redactor), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
     ...(backOffUntil && { backOffUntil }),
-    ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
+    ...(rejection === undefined ? {} : { rejection: { ...rejection, message: redactor.text(rejection.message) } }),
     ...(awaits && { awaits }),
     ...(sandboxDelay && { sandboxDelay }),
     ...(pulls.length === 0 ? {} : { pulls }),
@@ -156,9 +156,9 @@ function podSnapshot(
 
 const isLast = ({ replacedBy }: PodSnapshot): boolean => replacedBy === undefined;
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
-function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: OutgoingText): W {
+function shownWorker<W extends { lastSyncError?: string }>(worker: W, redactor: Redactor): W {
   const { lastSyncError } = worker;
-  return lastSyncError === undefined ? worker : { ...worker, lastSyncError: outgoing.text(lastSyncError) };
+  return lastSyncError === undefined ? worker : { ...worker, lastSyncError: redactor.text(lastSyncError) };
 }
 
 /**

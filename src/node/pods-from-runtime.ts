@@ -13,7 +13,7 @@ import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { publicNames, secretsOf } from '../engine/redaction/declared-secrets.ts';
-import { maxTerminationMessageBytes, OutgoingText } from '../engine/redaction/outgoing-text.ts';
+import { maxTerminationMessageBytes, Redactor } from '../engine/redaction/redactor.ts';
 import { SecretValues } from '../engine/redaction/secret-values.ts';
 import { isPodDone, withDoneContainers } from '../engine/status/done-containers.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
@@ -24,7 +24,7 @@ import { readStatusRecord, type StatusRecord } from '../engine/status/status-rec
  * same filter as in the agent of this root-dir. Times come from that agent's records.
  */
 export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
-  const { text } = new OutgoingText({ secrets: await secretsOnDisk(rootDir) });
+  const { text } = new Redactor({ secrets: await secretsOnDisk(rootDir) });
   const runtimePods = new RuntimePods({
     runtime,
     readTerminationMessage: async (status) => text(await readTerminationMessage(status), maxTerminationMessageBytes),

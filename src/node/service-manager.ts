@@ -1,6 +1,6 @@
 import { boundedText } from '../text/bounded-text.ts';
 import type { Clock } from '../clock.ts';
-import { OutgoingText } from '../engine/redaction/outgoing-text.ts';
+import { Redactor } from '../engine/redaction/redactor.ts';
 import { SecretValues } from '../engine/redaction/secret-values.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { SerialQueue } from '../flow/serial-queue.ts';
@@ -30,7 +30,7 @@ export class ServiceManager {
   /** Milliseconds without a notification after which systemd kills the agent. Undefined without a watchdog. */
   readonly watchdogMs: number | undefined;
   private readonly socket: string | undefined;
-  private readonly outgoing: OutgoingText;
+  private readonly redactor: Redactor;
   private readonly queue = new SerialQueue();
   private isReady = false;
   private hasBeenReady = false;
@@ -47,7 +47,7 @@ export class ServiceManager {
     delete env['NOTIFY_SOCKET'];
     delete env['WATCHDOG_USEC'];
     delete env['WATCHDOG_PID'];
-    this.outgoing = new OutgoingText({ secrets: deps.secrets ?? new SecretValues() });
+    this.redactor = new Redactor({ secrets: deps.secrets ?? new SecretValues() });
     this.socket = NOTIFY_SOCKET === '' ? undefined : NOTIFY_SOCKET;
     const isOurs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(deps.pid);
     this.watchdogMs = this.socket !== undefined && isOurs ? watchdogMs(WATCHDOG_USEC) : undefined;
@@ -106,7 +106,7 @@ export class ServiceManager {
 
   private statusOf(text: string): string {
     // Cuts last, because an escape is longer than its character.
-    return `STATUS=${boundedText(visible(this.outgoing.text(text).replaceAll(/\s+/g, ' ')), maxStatusBytes)}`;
+    return `STATUS=${boundedText(visible(this.redactor.text(text).replaceAll(/\s+/g, ' ')), maxStatusBytes)}`;
   }
 
   private async send(assignments: readonly string[]): Promise<boolean> {

@@ -162,7 +162,7 @@ async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLe
 
 async function deleteKeptManifests(rootDir: string, logger: Logger): Promise<TornDownNode['keptManifests']> {
   try {
-    await new LastGoodManifests({ rootDir, clock: systemClock, logger }).forgetAll();
+    await new LastGoodManifests({ rootDir, clock: systemClock, logger }).removeAll();
     return undefined;
   } catch (error) {
     return { folder: lastGoodFolder(rootDir), reason: errorMessage(error) };
@@ -203,7 +203,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
         if (isForeign(uid)) return;
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
-      forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
+      dropRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
       onFound,
       onRemoved,
       clock: systemClock,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ContainerEndNews } from '../../src/engine/container/container-exits.ts';
+import type { ContainerExit } from '../../src/engine/container/container-exits.ts';
 import { startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -33,7 +33,7 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     onTestFinished(() => {
       connection.close();
     });
-    const told = new Map<string, ContainerEndNews>();
+    const told = new Map<string, ContainerExit>();
     const containerCount = 4;
     let allTold = (): void => undefined;
     const areTold = new Promise<void>((resolve) => {

@@ -88,7 +88,7 @@ function upgrade(
     const abort = (): void => {
       request.destroy(signal?.reason as Error);
     };
-    const forget = (): void => {
+    const release = (): void => {
       signal?.removeEventListener('abort', abort);
     };
     signal?.addEventListener('abort', abort, { once: true });
@@ -96,18 +96,18 @@ function upgrade(
       request.destroy(new Error('no answer to the handshake'));
     });
     request.on('error', (error) => {
-      forget();
+      release();
       reject(signal?.aborted === true ? (signal.reason as Error) : unreachable(url, error));
     });
     request.on('response', (response) => {
       void refusedBy(response).then((error) => {
-        forget();
+        release();
         request.destroy();
         reject(error);
       });
     });
     request.on('upgrade', (response, socket, head) => {
-      forget();
+      release();
       // Handles an error after the last message, which would otherwise be uncaught. Earlier errors go to the reader of
       // `messages`.
       socket.on('error', () => undefined);

@@ -52,7 +52,7 @@ function handshake(
     const abort = (): void => {
       socket.terminate();
     };
-    const forget = (): void => {
+    const release = (): void => {
       signal?.removeEventListener('abort', abort);
     };
     signal?.addEventListener('abort', abort, { once: true });
@@ -62,20 +62,20 @@ function handshake(
     });
     socket.once('unexpected-response', (request, response) => {
       void refusedBy(response).then((error) => {
-        forget();
+        release();
         request.destroy();
         reject(error);
       });
     });
     socket.once('error', (error) => {
-      forget();
+      release();
       if (signal?.aborted === true) reject(signal.reason as Error);
       // The server upgraded, but chose none of our protocols.
       else if (upgraded) reject(new ConnectionRefused(error.message, { cause: error }));
       else reject(unreachable(url, error));
     });
     socket.once('open', () => {
-      forget();
+      release();
       resolve({ stream, protocol: socket.protocol });
     });
   });

@@ -20,7 +20,7 @@ interface Deps {
 export type FolderChange = ReadonlyMap<string, string | null>;
 
 /** A file of the folder. */
-interface KeptText {
+interface AppliedFile {
   path: string;
   text: string;
   /** Milliseconds since the epoch. */
@@ -31,8 +31,8 @@ interface KeptText {
  * Reads the applied manifests for programs that run next to the agent, ordered by name. Resolves with [] if there is no
  * folder. Rejects with the file system's error.
  */
-export function readApplied(rootDir: string): Promise<KeptText[]> {
-  return readTexts(appliedFolder(rootDir));
+export function readApplied(rootDir: string): Promise<AppliedFile[]> {
+  return readFiles(appliedFolder(rootDir));
 }
 
 /** More than a journal of the largest request. */
@@ -61,7 +61,7 @@ export class AppliedFolder {
    * Queues the requests to this process, first in, first out, so that only other processes contend for the lock on
    * disk.
    */
-  private readonly turns = new Semaphore(1);
+  private readonly queue = new Semaphore(1);
 
   constructor(private readonly deps: Deps) {
     this.path = appliedFolder(deps.rootDir);
@@ -84,7 +84,7 @@ export class AppliedFolder {
       await this.finish();
       return work();
     };
-    return this.turns.run(async () => {
+    return this.queue.run(async () => {
       await makeFolder(this.path, 0o700);
       return withFileLock(this.lock, this.deps.clock, finishAndWork, signal && { signal });
     }, signal);
@@ -96,8 +96,8 @@ export class AppliedFolder {
   }
 
   /** Reads all files, ordered by name. Rejects with the file system's error. */
-  async readAll(): Promise<KeptText[]> {
-    return readTexts(this.path);
+  async readAll(): Promise<AppliedFile[]> {
+    return readFiles(this.path);
   }
 
   /** Applies a change. Call it within `withLock`. Rejects with the file system's error. */
@@ -128,7 +128,7 @@ export class AppliedFolder {
   }
 
   private async finish(): Promise<void> {
-    await this.removeRemains();
+    await this.removeUnfinished();
     const text = await readText(this.journal);
     if (text === undefined) return;
     const files = parsedJournal(text);
@@ -141,23 +141,23 @@ export class AppliedFolder {
   }
 
   /** Removes what a crash during a write left behind. */
-  private async removeRemains(): Promise<void> {
+  private async removeUnfinished(): Promise<void> {
     for (const name of await readdir(this.path))
       if (name.startsWith(hidden)) await rm(join(this.path, name), { force: true });
   }
 }
 
-async function readTexts(folder: string): Promise<KeptText[]> {
-  const kept: KeptText[] = [];
+async function readFiles(folder: string): Promise<AppliedFile[]> {
+  const files: AppliedFile[] = [];
   for (const name of (await listFolder(folder)).toSorted()) {
     if (!isFileName(name)) continue;
     const path = join(folder, name);
     const text = await readText(path);
     const stats = await ifPresent(stat(path));
     // A file may be deleted at any moment.
-    if (text !== undefined && stats !== undefined) kept.push({ path, text, modifiedAt: Math.round(stats.mtimeMs) });
+    if (text !== undefined && stats !== undefined) files.push({ path, text, modifiedAt: Math.round(stats.mtimeMs) });
   }
-  return kept;
+  return files;
 }
 
 /** Resolves with undefined if the file does not exist. */

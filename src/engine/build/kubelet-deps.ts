@@ -20,7 +20,7 @@ import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
 import type { Logind } from '../lifecycle/logind.ts';
 import type { NodeConfig } from '../config/node-config.ts';
 import type { KernelLog } from '../oom/kernel-log.ts';
-import type { OutgoingText } from '../redaction/outgoing-text.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { SecretValues } from '../redaction/secret-values.ts';
 import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
 import type { SyncLoopInput } from '../sync-loop/sync-loop.ts';
@@ -119,7 +119,7 @@ export interface StatsSources {
 export interface KubeletBase extends KubeletDeps {
   /** Aborted when the engine stops. */
   stopped: AbortSignal;
-  outgoing: OutgoingText;
+  redactor: Redactor;
   events: EventBus;
   emit: Emit;
   inputs: AsyncQueue<SyncLoopInput>;

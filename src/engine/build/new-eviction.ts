@@ -10,8 +10,8 @@ import {
   disks,
   memory,
   nearPeriodsMs,
-  type SignalFigure,
-  type SignalFigures,
+  type SignalReading,
+  type SignalReadings,
   ThresholdWatch,
 } from '../eviction/threshold-watch.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
@@ -70,8 +70,8 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
     emptyDirs: new EmptyDirUsage({ pods: activePods, volumeManager, clock, logger }),
     notices: [memoryWatch, diskWatch],
     onSummary: (summary) => {
-      memoryWatch.observe(memoryFigures(summary));
-      diskWatch.observe(diskFigures(summary.fs, summary.runtime?.imageFs));
+      memoryWatch.observe(memoryReadings(summary));
+      diskWatch.observe(diskReadings(summary.fs, summary.runtime?.imageFs));
     },
     activePods,
     reclaim: (what, signal) =>
@@ -105,7 +105,7 @@ function newMemoryWatch({ clock, node, statsHost }: KubeletBase): ThresholdWatch
     read: () => {
       const read = readNodeStats(reader, { podsCgroup, wanted: {} });
       reader.endSample();
-      return memoryFigures(read);
+      return memoryReadings(read);
     },
     nearPeriodMs: node.kernelMemcgNotification ? nearPeriodsMs.notifying : nearPeriodsMs.normal,
     clock,
@@ -123,7 +123,7 @@ function newDiskWatch({ clock, imageService, node, readFilesystem }: KubeletBase
         const { imageFilesystems } = await imageService.imageFsInfo({}).catch(() => ({ imageFilesystems: [] }));
         imageFolder = imageFilesystems[0]?.fsId?.mountpoint ?? '';
       }
-      const read = async (path: string): Promise<SignalFigure | undefined> => {
+      const read = async (path: string): Promise<SignalReading | undefined> => {
         if (path === '') return undefined;
         const { availableBytes, capacityBytes } = await readFilesystem(path);
         return { availableBytes: Number(availableBytes), capacityBytes: Number(capacityBytes) };
@@ -131,34 +131,34 @@ function newDiskWatch({ clock, imageService, node, readFilesystem }: KubeletBase
       const [nodefs, imagefs] = await Promise.all(
         [node.rootDir, imageFolder].map((path) => read(path).catch(() => undefined)),
       );
-      return diskFigures(nodefs, imagefs);
+      return diskReadings(nodefs, imagefs);
     },
     nearPeriodMs: nearPeriodsMs.normal,
     clock,
   });
 }
 
-function memoryFigures({ memory, systemContainers = [] }: NodeSummary['node']): SignalFigures {
+function memoryReadings({ memory, systemContainers = [] }: NodeSummary['node']): SignalReadings {
   const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
-  return figures(['memory.available', figureOf(memory)], ['allocatableMemory.available', figureOf(pods)]);
+  return readings(['memory.available', readingOf(memory)], ['allocatableMemory.available', readingOf(pods)]);
 }
 
-function diskFigures(
-  nodefs: Partial<SignalFigure> | undefined,
-  imagefs: Partial<SignalFigure> | undefined,
-): SignalFigures {
-  return figures(['nodefs.available', completed(nodefs)], ['imagefs.available', completed(imagefs)]);
+function diskReadings(
+  nodefs: Partial<SignalReading> | undefined,
+  imagefs: Partial<SignalReading> | undefined,
+): SignalReadings {
+  return readings(['nodefs.available', completed(nodefs)], ['imagefs.available', completed(imagefs)]);
 }
 
-function completed({ availableBytes, capacityBytes }: Partial<SignalFigure> = {}): SignalFigure | undefined {
+function completed({ availableBytes, capacityBytes }: Partial<SignalReading> = {}): SignalReading | undefined {
   return availableBytes === undefined || capacityBytes === undefined ? undefined : { availableBytes, capacityBytes };
 }
 
-function figures(...read: [EvictionSignal, SignalFigure | undefined][]): Map<EvictionSignal, SignalFigure> {
-  return new Map(read.flatMap(([signal, figure]) => (figure === undefined ? [] : [[signal, figure]])));
+function readings(...read: [EvictionSignal, SignalReading | undefined][]): Map<EvictionSignal, SignalReading> {
+  return new Map(read.flatMap(([signal, reading]) => (reading === undefined ? [] : [[signal, reading]])));
 }
 
-function figureOf({ availableBytes, workingSetBytes }: Partial<MemoryStats> = {}): SignalFigure | undefined {
+function readingOf({ availableBytes, workingSetBytes }: Partial<MemoryStats> = {}): SignalReading | undefined {
   if (availableBytes === undefined || workingSetBytes === undefined) return undefined;
   return { availableBytes, capacityBytes: availableBytes + workingSetBytes };
 }

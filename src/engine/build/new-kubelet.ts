@@ -20,7 +20,7 @@ import { newVolumes } from './new-volumes.ts';
 import { PodOperations } from '../operations/pod-operations.ts';
 import { PodRevisions } from '../operations/pod-revisions.ts';
 import { runsAsDeclared } from '../sync-loop/outdated-containers.ts';
-import { OutgoingText } from '../redaction/outgoing-text.ts';
+import { Redactor } from '../redaction/redactor.ts';
 import { dropPull } from '../pod-start/pod-entry.ts';
 import { SyncHandlers } from '../sync-loop/sync-handlers.ts';
 import { UndeclaredPods } from '../sync-loop/undeclared-pods.ts';
@@ -37,7 +37,7 @@ import { WallClockStore } from '../host/wall-clock-store.ts';
  */
 export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const base = newBase(deps, stopped);
-  const { clock, emit, events, inputs, node, outgoing, wallClock } = base;
+  const { clock, emit, events, inputs, node, redactor, wallClock } = base;
   const wallClockStore = new WallClockStore({
     rootDir: node.rootDir,
     wallClock,
@@ -229,7 +229,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const parts = {
     clock,
     inputs,
-    outgoing,
+    redactor,
     events,
     wallClockStore,
     ...state,
@@ -271,8 +271,8 @@ export type KubeletParts = ReturnType<typeof newKubelet>;
 
 function newBase(deps: KubeletDeps, stopped: AbortSignal): KubeletBase {
   const { clock, faults, secrets } = deps;
-  const outgoing = new OutgoingText({ secrets });
-  const events = new EventBus({ clock, outgoing, faults });
+  const redactor = new Redactor({ secrets });
+  const events = new EventBus({ clock, redactor, faults });
   const { emit } = events;
-  return { ...deps, stopped, outgoing, events, emit, inputs: new AsyncQueue(), wallClock: new WallClockHistory(clock) };
+  return { ...deps, stopped, redactor, events, emit, inputs: new AsyncQueue(), wallClock: new WallClockHistory(clock) };
 }

@@ -27,14 +27,14 @@ interface Engine {
  * Creates the components that know pods and decide nothing: the declared pods, their statuses, their records on disk.
  */
 export function newPodState(base: KubeletBase, engine: Engine) {
-  const { clock, emit, events, inputs, logger, meter, node, outgoing } = base;
+  const { clock, emit, events, inputs, logger, meter, node, redactor } = base;
   const podManager = new PodManager();
   const podDirs = new PodDirs(node);
   const podDir = (uid: string): string => podDirs.podDir(uid);
   const statusRecords = new StatusRecords({ podDir, clock, logger: logger.child({ component: 'status' }) });
   const statusManager = new StatusManager({
     emit,
-    outgoing,
+    redactor,
     onStartOver: (uid) => {
       statusRecords.startOver(uid);
     },

@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { PodGarbage } from '../gc/pod-garbage.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
-import { pullAhead } from '../kuberuntime/pull-ahead.ts';
+import { prepull } from '../kuberuntime/prepull.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 import type { NodeResources } from './new-node-resources.ts';
 import type { PodSyncing } from './new-pod-syncer.ts';
@@ -95,7 +95,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier, { reservedPod
     emit,
   });
   const prepuller = new RevisionPrepuller({
-    pull: (pod, recorder, signal) => pullAhead({ imageManager: earlier.imageManager, node }, pod, recorder, signal),
+    pull: (pod, recorder, signal) => prepull({ imageManager: earlier.imageManager, node }, pod, recorder, signal),
     onReady: syncSoon,
     emit,
     clock,

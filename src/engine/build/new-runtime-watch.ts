@@ -6,7 +6,7 @@ import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import { oomContainers } from '../oom/find-oom-container.ts';
 import { MemoryEvents } from '../oom/memory-events.ts';
 import { OOMWatcher } from '../oom/oom-watcher.ts';
-import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';
+import { maxTerminationMessageBytes } from '../redaction/redactor.ts';
 import { EventWatch } from '../pleg/event-watch.ts';
 import { GenericPleg } from '../pleg/generic-pleg.ts';
 import { PodCache } from '../pleg/pod-cache.ts';
@@ -17,16 +17,16 @@ export type RuntimeWatch = ReturnType<typeof newRuntimeWatch>;
 
 /** Creates the components that notice changes in the runtime and its containers. They only read. */
 export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager: PodManager }) {
-  const { clock, emit, events, inputs, logger, meter, node, outgoing, runtime, stopped } = base;
+  const { clock, emit, events, inputs, logger, meter, node, redactor, runtime, stopped } = base;
   const plegLogger = logger.child({ component: 'pleg' });
   const cache = new PodCache();
-  const ends = new ContainerExits();
+  const exits = new ContainerExits();
   const runtimePods = new RuntimePods({
     runtime,
     // Redacts secrets here, before the status truncates the message, possibly in the middle of a secret.
     readTerminationMessage: async (status) =>
-      outgoing.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
-    ends,
+      redactor.text(await base.readTerminationMessage(status), maxTerminationMessageBytes),
+    exits,
     withStopSignals: node.featureGates.ContainerStopSignals,
   });
   const pleg = new GenericPleg({
@@ -69,7 +69,7 @@ export function newRuntimeWatch(base: KubeletBase, { podManager }: { podManager:
   const eventWatch = new EventWatch({
     streams: base.eventStreams,
     pleg,
-    ends,
+    exits,
     podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
     meter,
     onLost: () => {

@@ -82,7 +82,7 @@ interface Read {
   /** Pods that must not start, because of their class. */
   unclassed: ManifestProblem[];
   /** Pods that it declares too, but another source declared first. */
-  taken: ManifestProblem[];
+  refused: ManifestProblem[];
 }
 
 /**
@@ -117,7 +117,7 @@ export class ConfigReader {
       classPositions: [],
       run: [],
       unclassed: [],
-      taken: [],
+      refused: [],
     }));
     this.sourceIds = this.reads.map(({ id }) => id);
   }
@@ -237,7 +237,7 @@ export class ConfigReader {
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
-    const own = this.withoutTaken(read, this.takenWorkloads(read));
+    const own = this.withoutRefused(read, this.refusedWorkloads(read));
     const { changed, refused } = this.declareObjects(read, [...own.configObjects, ...read.claims]);
     read.immutable = refused.map((key) => immutable(key, read.source.where));
     this.claims.set(read, this.declaredKeys(read));
@@ -250,7 +250,7 @@ export class ConfigReader {
     // A pod that this source dropped may now belong to another source. Pods of other sources may use a class of this
     // one.
     const lacking = this.reads.filter(
-      (other) => other !== read && other.declared !== undefined && (isClassChanged || other.taken.length > 0),
+      (other) => other !== read && other.declared !== undefined && (isClassChanged || other.refused.length > 0),
     );
     for (const concerned of [read, ...lacking]) this.merge(concerned);
   }
@@ -260,7 +260,7 @@ export class ConfigReader {
     const { clock, emit, onUpdate } = this.deps;
     const pods: Pod[] = [];
     const derivedUIDs = new Set<string>();
-    read.taken = [];
+    read.refused = [];
     read.unclassed = [];
     read.run = [];
     for (const { pod, isOwned, keepsRevision } of this.wantedPods(read)) {
@@ -274,7 +274,7 @@ export class ConfigReader {
         pods.push(this.podClasses.resolve(run.pod));
         read.unclassed.push(...this.podClasses.placedProblem(run.pod, read.classPositions, read.source.where));
       } else {
-        read.taken.push(this.takenProblem(read, key));
+        read.refused.push(this.refusedProblem(read, key));
       }
     }
     const identify: Identify = (pod, previous) =>
@@ -288,7 +288,7 @@ export class ConfigReader {
     for (const update of updates) onUpdate(update);
   }
 
-  private takenProblem(read: Read, key: string): ManifestProblem {
+  private refusedProblem(read: Read, key: string): ManifestProblem {
     const owner = this.declarer(key)?.where ?? '';
     const hint = 'This one is used once the other source no longer declares it.';
     return declaredAlready(whereIn(read, key), key, owner, hint);
@@ -297,9 +297,9 @@ export class ConfigReader {
   /** Returns the pods of its list, with those that its workloads want now instead of theirs. Declares their claims. */
   private wantedPods(read: Read): readonly WantedPod[] {
     const { decideWorkloads } = this.deps;
-    const taken = this.takenWorkloads(read);
-    read.taken.push(...taken.map((workload) => this.takenProblem(read, workloadKey(workload))));
-    const own = this.withoutTaken(read, taken);
+    const refused = this.refusedWorkloads(read);
+    read.refused.push(...refused.map((workload) => this.refusedProblem(read, workloadKey(workload))));
+    const own = this.withoutRefused(read, refused);
     const { pods, claims } = decideWorkloads?.(read.id.id, own.pods, own.workloads, (pod) =>
       this.otherSourceOf(read, pod),
     ) ?? { pods: own.pods.map((pod) => ({ pod })), claims: [] };
@@ -328,22 +328,22 @@ export class ConfigReader {
 
   /** Returns the keys that a source claims: not those of pods of workloads that another source declared first. */
   private declaredKeys(read: Read): string[] {
-    const taken = this.takenWorkloads(read);
-    return [...claimedKeys({ ...this.withoutTaken(read, taken), configObjects: [] }), ...taken.map(workloadKey)];
+    const refused = this.refusedWorkloads(read);
+    return [...claimedKeys({ ...this.withoutRefused(read, refused), configObjects: [] }), ...refused.map(workloadKey)];
   }
 
   /** Returns the workloads of its list that another source declared first. */
-  private takenWorkloads(read: Read): DeclaredWorkload[] {
+  private refusedWorkloads(read: Read): DeclaredWorkload[] {
     return read.workloads.filter((workload) => ![read, undefined].includes(this.claims.owner(workloadKey(workload))));
   }
 
-  private withoutTaken({ declared = [], workloads, configObjects }: Read, taken: readonly DeclaredWorkload[]) {
-    return withoutWorkloads({ pods: declared, workloads, configObjects }, taken, podUIDHash);
+  private withoutRefused({ declared = [], workloads, configObjects }: Read, refused: readonly DeclaredWorkload[]) {
+    return withoutWorkloads({ pods: declared, workloads, configObjects }, refused, podUIDHash);
   }
 
   /** `pods` is the number of pods in a new list; by default the old list stays. */
   private report(read: Read, pods?: number): void {
-    const problems = [...read.problems, ...read.immutable, ...read.unclassed, ...read.taken];
+    const problems = [...read.problems, ...read.immutable, ...read.unclassed, ...read.refused];
     read.report.update(read.declared !== undefined, problems, pods);
   }
 }

@@ -2,7 +2,7 @@ import type { ContainerStatus } from '../../cri/types.ts';
 import type { RuntimeContainerState } from './runtime-pod-status.ts';
 
 /** How a container exited, as the CRI reports it. */
-export interface ContainerEndNews {
+export interface ContainerExit {
   exitCode: number;
   /** Milliseconds since the epoch. */
   finishedAt: number;
@@ -17,41 +17,41 @@ export interface ContainerEndNews {
  */
 export class ContainerExits {
   /** By container id. `isConfirmed`: the runtime itself reported the exit. */
-  private readonly ends = new Map<string, { end: ContainerEndNews; isConfirmed: boolean }>();
+  private readonly exits = new Map<string, { end: ContainerExit; isConfirmed: boolean }>();
 
   /** Returns the ids of the exited containers that were not dropped yet. */
   ids(): string[] {
-    return [...this.ends.keys()];
+    return [...this.exits.keys()];
   }
 
-  record(id: string, end: ContainerEndNews): void {
-    this.ends.set(id, { end, isConfirmed: this.ends.get(id)?.isConfirmed ?? false });
+  record(id: string, end: ContainerExit): void {
+    this.exits.set(id, { end, isConfirmed: this.exits.get(id)?.isConfirmed ?? false });
   }
 
   /** True while only an event has reported the exit. */
   isUnconfirmed(id: string): boolean {
-    return this.ends.get(id)?.isConfirmed === false;
+    return this.exits.get(id)?.isConfirmed === false;
   }
 
   /** Drops containers that the runtime no longer has. */
   drop(ids: Iterable<string>): void {
-    for (const id of ids) this.ends.delete(id);
+    for (const id of ids) this.exits.delete(id);
   }
 
   /** Returns the state of a container that the runtime listed as `listed`: `exited` if its exit is recorded. */
   stateOf(id: string, listed: RuntimeContainerState): RuntimeContainerState {
-    return listed === 'running' && this.ends.has(id) ? 'exited' : listed;
+    return listed === 'running' && this.exits.has(id) ? 'exited' : listed;
   }
 
   /** Returns the runtime's status of a container, with its recorded exit if the status is older than the exit. */
   complete(status: ContainerStatus): ContainerStatus {
-    const noted = this.ends.get(status.id);
-    if (noted === undefined) return status;
+    const recorded = this.exits.get(status.id);
+    if (recorded === undefined) return status;
     if (status.state !== 'CONTAINER_RUNNING') {
-      noted.isConfirmed = true;
+      recorded.isConfirmed = true;
       return status;
     }
-    const { exitCode, finishedAt, reason } = noted.end;
+    const { exitCode, finishedAt, reason } = recorded.end;
     return {
       ...status,
       state: 'CONTAINER_EXITED',

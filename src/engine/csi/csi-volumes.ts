@@ -43,8 +43,8 @@ import {
 } from './csi-requests.ts';
 import { type CSIVolumeSpec, ephemeralHandle } from './csi-volume-spec.ts';
 
-const counted = (...figures: [keyof FsUsage, bigint][]): [keyof FsUsage, number][] =>
-  figures.flatMap(([name, value]) => (value < 0n ? [] : [[name, Number(value)]]));
+const counted = (...fields: [keyof FsUsage, bigint][]): [keyof FsUsage, number][] =>
+  fields.flatMap(([name, value]) => (value < 0n ? [] : [[name, Number(value)]]));
 
 interface Deps {
   rootDir: string;
@@ -66,7 +66,7 @@ interface Deps {
  * effect is undone like one that had. What the driver says it unmounted does not stay mounted.
  */
 export class CSIVolumes {
-  private readonly turns = new Map<string, SerialQueue>();
+  private readonly queues = new Map<string, SerialQueue>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -78,7 +78,7 @@ export class CSIVolumes {
     const options = signal && { signal };
     const podDir = this.deps.podDirs.podDir(spec.pod.metadata.uid);
     await this.undoOther(podDir, spec);
-    await this.inTurn(spec, async () => {
+    await this.withLock(spec, async () => {
       const driver = this.deps.storage.csiDriver(spec.driver);
       if (await this.isReady(podDir, spec)) {
         // A volume that cannot be refreshed stays as it is.
@@ -151,7 +151,7 @@ export class CSIVolumes {
     for (const name of await listFolder(folder)) {
       try {
         const volume = await readData(join(folder, name), this.deps.logger);
-        if (volume?.driver === driver) await this.inTurn(volume, () => this.unstageUnlessUsed(volume));
+        if (volume?.driver === driver) await this.withLock(volume, () => this.unstageUnlessUsed(volume));
       } catch (error) {
         this.deps.logger.warn({ driver, err: errorMessage(error) }, 'An unused volume could not be unstaged');
       }
@@ -247,7 +247,7 @@ export class CSIVolumes {
       await removeTree(join(usesFolder(podDir), specName));
       return;
     }
-    await this.inTurn(volume, async () => {
+    await this.withLock(volume, async () => {
       // A publication that was in progress may be done by now.
       const newest = await readData(folder, this.deps.logger);
       if (newest !== undefined) await this.unpublish(newest, folder);
@@ -298,14 +298,14 @@ export class CSIVolumes {
     return false;
   }
 
-  private async inTurn<T>({ driver, volumeHandle }: CSIVolumeID, work: () => Promise<T>): Promise<T> {
+  private async withLock<T>({ driver, volumeHandle }: CSIVolumeID, work: () => Promise<T>): Promise<T> {
     const key = `${driver}/${volumeHandle}`;
-    const turns = this.turns.get(key) ?? new SerialQueue();
-    this.turns.set(key, turns);
+    const queues = this.queues.get(key) ?? new SerialQueue();
+    this.queues.set(key, queues);
     try {
-      return await turns.run(work);
+      return await queues.run(work);
     } finally {
-      if (turns.isIdle) this.turns.delete(key);
+      if (queues.isIdle) this.queues.delete(key);
     }
   }
 }
@@ -354,10 +354,10 @@ type Answer = Awaited<ReturnType<CSINode['nodeGetVolumeStats']>>;
  * kubelet: pkg/volume/csi/csi_client.go NodeGetVolumeStats
  */
 function csiUsage({ usage }: Answer): FsUsage | undefined {
-  const figures = usage.flatMap(({ unit, available, total, used }): [keyof FsUsage, number][] => {
+  const fields = usage.flatMap(({ unit, available, total, used }): [keyof FsUsage, number][] => {
     if (unit === 'BYTES') return counted(['availableBytes', available], ['capacityBytes', total], ['usedBytes', used]);
     if (unit === 'INODES') return counted(['inodesFree', available], ['inodes', total], ['inodesUsed', used]);
     return [];
   });
-  return figures.length === 0 ? undefined : Object.fromEntries(figures);
+  return fields.length === 0 ? undefined : Object.fromEntries(fields);
 }

@@ -111,10 +111,10 @@ export class EvictionLoop {
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     if (!this.isNeeded) return;
-    const noted = new Notices(this.deps.clock);
-    const subscriptions = this.deps.notices.map((notices) =>
-      notices.onNotice(() => {
-        noted.note();
+    const notices = new Notices(this.deps.clock);
+    const subscriptions = this.deps.notices.map((source) =>
+      source.onNotice(() => {
+        notices.add();
       }),
     );
     try {
@@ -122,7 +122,7 @@ export class EvictionLoop {
         const evicted = await this.check();
         signal.throwIfAborted();
         if (evicted.length > 0) await this.cleanUp(evicted);
-        else await noted.wait(signal);
+        else await notices.wait(signal);
       }
     } finally {
       for (const unsubscribe of subscriptions) unsubscribe();
@@ -216,22 +216,22 @@ function limitsEphemeralStorage({ spec }: Pod): boolean {
 
 /** Waits for the next check: until the period is over, or for a notice. */
 class Notices {
-  private isNoted = false;
+  private hasNotice = false;
   private wake = (): void => undefined;
 
   constructor(private readonly clock: Clock) {}
 
-  note(): void {
-    this.isNoted = true;
+  add(): void {
+    this.hasNotice = true;
     this.wake();
   }
 
   async wait(signal: AbortSignal): Promise<void> {
     const startedAtMonotonic = this.clock.monotonic();
-    if (!this.isNoted) await this.sleep(untilTick(this.clock, periodMs), signal);
+    if (!this.hasNotice) await this.sleep(untilTick(this.clock, periodMs), signal);
     const passedMs = this.clock.monotonic() - startedAtMonotonic;
-    if (this.isNoted && passedMs < noticePeriodMs) await this.clock.sleep(noticePeriodMs - passedMs, { signal });
-    this.isNoted = false;
+    if (this.hasNotice && passedMs < noticePeriodMs) await this.clock.sleep(noticePeriodMs - passedMs, { signal });
+    this.hasNotice = false;
   }
 
   private async sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ interface Deps {
 }
 
 /** The events of each condition, for when it begins and when it is over. kubelet: nodestatus/setters.go */
-const newsOf = {
+const eventsOf = {
   MemoryPressure: { begins: reasons.nodeHasInsufficientMemory, ends: reasons.nodeHasSufficientMemory },
   DiskPressure: { begins: reasons.nodeHasDiskPressure, ends: reasons.nodeHasNoDiskPressure },
   PIDPressure: { begins: reasons.nodeHasInsufficientPID, ends: reasons.nodeHasSufficientPID },
@@ -46,10 +46,10 @@ export class NodeConditions {
       const known = before.get(type);
       const message = causes.get(type) ?? known?.message ?? '';
       this.conditions.set(type, { type, since: known?.since ?? this.deps.clock.now(), message });
-      if (known === undefined) this.record(newsOf[type].begins);
+      if (known === undefined) this.record(eventsOf[type].begins);
     }
     const ended = [...before.keys()].filter((type) => !this.conditions.has(type));
-    for (const type of ended) this.record(newsOf[type].ends);
+    for (const type of ended) this.record(eventsOf[type].ends);
     if (ended.length > 0) this.deps.onRelieved();
   }
 

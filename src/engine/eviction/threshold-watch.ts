@@ -8,12 +8,12 @@ import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 
 /** Bytes behind a signal. */
-export interface SignalFigure {
+export interface SignalReading {
   availableBytes: number;
   capacityBytes: number;
 }
 
-export type SignalFigures = ReadonlyMap<EvictionSignal, SignalFigure>;
+export type SignalReadings = ReadonlyMap<EvictionSignal, SignalReading>;
 
 interface Deps {
   thresholds: readonly Pick<EvictionThreshold, 'signal' | 'value'>[];
@@ -22,7 +22,7 @@ interface Deps {
   /** A few processes can use up these signals at this rate. Faster rates are measured. */
   leastBytesPerSecond: number;
   /** Reads these signals. A value that cannot be read now is absent. */
-  read: () => SignalFigures | Promise<SignalFigures>;
+  read: () => SignalReadings | Promise<SignalReadings>;
   /** Period between two reads near a threshold. */
   nearPeriodMs: number;
   clock: Clock;
@@ -68,7 +68,7 @@ export class ThresholdWatch {
   /** Thresholds that were crossed at the last read. */
   private below: ReadonlySet<object> = new Set();
   private bytesPerSecond = 0;
-  private last: { atMonotonic: number; figures: SignalFigures } | undefined;
+  private last: { atMonotonic: number; readings: SignalReadings } | undefined;
   /** Restarts the wait for the next read. */
   private wait: (periodMs: number) => void = () => undefined;
 
@@ -95,8 +95,8 @@ export class ThresholdWatch {
   }
 
   /** Applies values that the eviction manager has just read, instead of the next read. Does not call back. */
-  observe(figures: SignalFigures): void {
-    this.wait(this.check(figures).periodMs);
+  observe(readings: SignalReadings): void {
+    this.wait(this.check(readings).periodMs);
   }
 
   /** Resolves after the period that the newest values allow. */
@@ -121,16 +121,16 @@ export class ThresholdWatch {
   }
 
   /** Returns the milliseconds until the next read. `isNew`: a signal fell below another threshold. */
-  private check(figures: SignalFigures): { periodMs: number; isNew: boolean } {
+  private check(readings: SignalReadings): { periodMs: number; isNew: boolean } {
     const { thresholds, leastBytesPerSecond, nearPeriodMs, clock } = this.deps;
-    this.observeRate(figures, clock.monotonic());
+    this.observeRate(readings, clock.monotonic());
     const fastest = Math.max(leastBytesPerSecond, 2 * this.bytesPerSecond);
     const below = new Set<object>();
     let periodMs = farPeriodMs;
     for (const threshold of thresholds) {
-      const figure = figures.get(threshold.signal);
-      if (figure === undefined) continue;
-      const bytes = marginBytes(threshold, figure);
+      const reading = readings.get(threshold.signal);
+      if (reading === undefined) continue;
+      const bytes = marginBytes(threshold, reading);
       if (bytes < 0) below.add(threshold);
       periodMs = Math.min(periodMs, bytes < 0 ? belowPeriodMs : nextReadMs(bytes, fastest, nearPeriodMs));
     }
@@ -140,13 +140,13 @@ export class ThresholdWatch {
   }
 
   /** Updates the highest rate at which a signal shrinks. Old rates fade. */
-  private observeRate(figures: SignalFigures, nowMonotonic: number): void {
+  private observeRate(readings: SignalReadings, nowMonotonic: number): void {
     const { last } = this;
-    this.last = { atMonotonic: nowMonotonic, figures };
+    this.last = { atMonotonic: nowMonotonic, readings };
     if (last === undefined || nowMonotonic <= last.atMonotonic) return;
     const passedMs = nowMonotonic - last.atMonotonic;
-    const shrunkBytes = [...figures].map(
-      ([signal, { availableBytes }]) => (last.figures.get(signal)?.availableBytes ?? 0) - availableBytes,
+    const shrunkBytes = [...readings].map(
+      ([signal, { availableBytes }]) => (last.readings.get(signal)?.availableBytes ?? 0) - availableBytes,
     );
     const rates = shrunkBytes.map((bytes) => (bytes * 1000) / passedMs);
     this.bytesPerSecond = Math.max(this.bytesPerSecond * 2 ** (-passedMs / rateHalfLifeMs), ...rates);
@@ -161,7 +161,7 @@ export function nextReadMs(marginBytes: number, fastestBytesPerSecond: number, n
 /** Returns how far a signal is above the threshold. Negative below it. */
 function marginBytes(
   { value }: Pick<EvictionThreshold, 'value'>,
-  { availableBytes, capacityBytes }: SignalFigure,
+  { availableBytes, capacityBytes }: SignalReading,
 ): number {
   const capacity = { nanos: BigInt(capacityBytes) * 1_000_000_000n, format: 'BinarySI' } as const;
   return availableBytes - Number(quantityValue(thresholdQuantity(value, capacity)));

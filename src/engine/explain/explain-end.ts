@@ -4,7 +4,7 @@ import { reasons } from '../view/reasons.ts';
 import { retryTexts } from '../view/retry-texts.ts';
 import { startMeaning } from './explain-container-start.ts';
 import type { Evidence, Finding } from './explanation.ts';
-import { lookAtRuntime } from './runtime-ways.ts';
+import { readRuntimeLog } from './runtime-ways.ts';
 import {
   commandName,
   eventEvidence,
@@ -69,7 +69,7 @@ function stopping(subject: Subject): Finding {
     ways:
       error === undefined
         ? [`Wait for it: kubelet-ts wait ${commandName(subject)} --for deleted`]
-        : [lookAtRuntime(subject)],
+        : [readRuntimeLog(subject)],
   };
 }
 

@@ -3,7 +3,7 @@ import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
 import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
-import { lookAtRuntime } from './runtime-ways.ts';
+import { readRuntimeLog } from './runtime-ways.ts';
 import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
 
 /** Explains that a network, volume, cgroup or sandbox cannot be created. Every container of the pod needs it. */
@@ -20,7 +20,7 @@ function explainDelay(subject: Subject): Finding | undefined {
   const evidence = event === undefined ? [] : [eventEvidence(event)];
   const cause = 'the container runtime is still creating the pod sandbox';
   if (pod.spec.hostNetwork === true) {
-    return { stage: 'start', cause, evidence, ways: [lookAtRuntime(subject)] };
+    return { stage: 'start', cause, evidence, ways: [readRuntimeLog(subject)] };
   }
   if (plugin !== undefined) {
     const waits = `waits for its network (plugin ${plugin}, more than ${String(seconds)} s)`;
@@ -63,7 +63,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
   const isNetwork = /network|cni|port|IP address/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
-    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? networkWays(subject) : [lookAtRuntime(subject)] }),
+    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? networkWays(subject) : [readRuntimeLog(subject)] }),
   };
 }
 

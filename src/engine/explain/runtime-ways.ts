@@ -20,7 +20,7 @@ export function runtimeWays(runtime: RuntimeSnapshot): string[] {
 }
 
 /** Returns the remedy for an error of the container runtime with an unknown message. */
-export function lookAtRuntime({ node }: Subject): string {
+export function readRuntimeLog({ node }: Subject): string {
   const command = node === undefined ? 'journalctl -u containerd' : runtimeLogCommand(node.runtime);
   return `Look at the log of the container runtime: ${command}`;
 }

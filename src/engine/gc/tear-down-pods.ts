@@ -26,7 +26,7 @@ interface Deps {
   podDirs: PodDirs;
   removePodCgroup: (uid: string) => Promise<void>;
   /** Resets the pod's restart counts. `pod` is undefined if the runtime does not know its name. */
-  forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
+  dropRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
   /** Called once with the pods to remove that the runtime knows, as `namespace/name`. */
   onFound: (pods: string[]) => void;
   /** Called with `namespace/name` when a pod that the runtime knew is removed. */
@@ -146,7 +146,7 @@ async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Pro
   const [left] = await runtimePods.getPods({ uid });
   await podRemover.removePod(uid, left);
   await deps.removePodCgroup(uid);
-  await deps.forgetRestarts(uid, podStatus.name === '' ? undefined : podStatus);
+  await deps.dropRestarts(uid, podStatus.name === '' ? undefined : podStatus);
   await podDirs.removePodDir(uid);
 }
 

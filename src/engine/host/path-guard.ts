@@ -14,7 +14,7 @@ export class HungPathError extends Error {
 }
 
 interface Deps {
-  /** How many places may hang at a time. Each one holds a thread, and other work needs threads too. */
+  /** How many file systems may hang at a time. Each holds a thread, and other work needs threads too. */
   maxHung: number;
   /** Called when a hung call has returned. */
   onBack?: (path: string) => void;
@@ -29,15 +29,15 @@ const patienceMs = 5000;
  * Runs work on paths that other machines or programs serve and that may hang: NFS, FUSE.
  *
  * INVARIANTS: a hung call holds one of Node's four threads until the kernel returns. So one piece of work runs at a
- * time, and it makes one call at a time. A place is a path, or the mount above it. While a call to a place hangs, it
- * gets no other call. Once `maxHung` places hang, only places that answered their last call are tried.
+ * time, and it makes one call at a time. While a call to a file system hangs, that file system gets no other call. Once
+ * `maxHung` file systems hang, only those that answered their last call are tried.
  */
 export class PathGuard {
   /** Mounts of this machine. Paths on the same one hang together. */
   mountPoints: readonly string[] = [];
   private readonly hung = new Set<string>();
   private readonly answered = new Set<string>();
-  private readonly turns = new Semaphore(1);
+  private readonly queue = new Semaphore(1);
   private readonly clock: Clock;
 
   constructor(private readonly deps: Deps) {
@@ -46,19 +46,19 @@ export class PathGuard {
 
   /** Returns the result of `work` on this path. Rejects if `work` does, and with a `HungPathError` if it hangs. */
   async run<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const place = this.placeOf(path);
-    if (this.isRefused(place)) throw new HungPathError(path);
-    return this.turns.run(async () => {
-      if (this.isRefused(place)) throw new HungPathError(path);
+    const fileSystem = this.fileSystemOf(path);
+    if (this.isRefused(fileSystem)) throw new HungPathError(path);
+    return this.queue.run(async () => {
+      if (this.isRefused(fileSystem)) throw new HungPathError(path);
       const working = work();
       try {
         return await withTimeout(this.clock, patienceMs, working);
       } catch (error) {
         if (!(error instanceof TimeoutError)) throw error;
-        this.waitFor(working, { path, place });
+        this.waitFor(working, { path, fileSystem });
         throw new HungPathError(path);
       } finally {
-        if (!this.hung.has(place)) this.answered.add(place);
+        if (!this.hung.has(fileSystem)) this.answered.add(fileSystem);
       }
     }, signal);
   }
@@ -74,22 +74,22 @@ export class PathGuard {
     });
   }
 
-  private isRefused(place: string): boolean {
-    return this.hung.has(place) || (this.hung.size >= this.deps.maxHung && !this.answered.has(place));
+  private isRefused(fileSystem: string): boolean {
+    return this.hung.has(fileSystem) || (this.hung.size >= this.deps.maxHung && !this.answered.has(fileSystem));
   }
 
-  private waitFor(working: Promise<unknown>, { path, place }: { path: string; place: string }): void {
-    this.hung.add(place);
-    this.answered.delete(place);
+  private waitFor(working: Promise<unknown>, { path, fileSystem }: { path: string; fileSystem: string }): void {
+    this.hung.add(fileSystem);
+    this.answered.delete(fileSystem);
     const back = (): void => {
-      this.hung.delete(place);
+      this.hung.delete(fileSystem);
       this.deps.onBack?.(path);
     };
     working.then(back, back);
   }
 
-  /** The root mount does not count as a place, because a link there may lead anywhere. */
-  private placeOf(path: string): string {
+  /** Returns the path's mount point. A path on the root mount stands for itself: a link there may lead anywhere. */
+  private fileSystemOf(path: string): string {
     const mountPoint = mountPointOf(path, this.mountPoints);
     return mountPoint === '/' ? path : mountPoint;
   }

@@ -61,7 +61,7 @@ export class ImageManager {
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
   /** By name, images that were pulled before their container could start. */
-  private readonly pulledAhead = new WeakMap<Container, Map<string, Image>>();
+  private readonly prepulled = new WeakMap<Container, Map<string, Image>>();
 
   constructor(private readonly deps: Deps) {
     const { settings, clock } = deps;
@@ -76,11 +76,11 @@ export class ImageManager {
   async ensureImageExists(request: PullRequest): Promise<Image> {
     const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
-    const pulledAhead = this.pulledAhead.get(owner);
-    const ahead = pulledAhead?.get(image);
-    if (ahead !== undefined) {
-      pulledAhead?.delete(image);
-      return ahead;
+    const prepulled = this.prepulled.get(owner);
+    const pulled = prepulled?.get(image);
+    if (pulled !== undefined) {
+      prepulled?.delete(image);
+      return pulled;
     }
     const present = await this.presentImage(image, request);
     const isUsable = present !== undefined && this.mayUse(present, image, request);
@@ -117,13 +117,13 @@ export class ImageManager {
    * Pulls the missing image of a container that cannot start yet. With the policy Always, this replaces the pull when
    * it starts. Rejects like `ensureImageExists`.
    */
-  async pullAhead(request: PullRequest): Promise<void> {
+  async prepull(request: PullRequest): Promise<void> {
     const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
     if (this.isPulledAlways(container)) {
       const pulled = await this.ensureImageExists(request);
-      const others = this.pulledAhead.get(owner) ?? [];
-      this.pulledAhead.set(owner, new Map([...others, [image, pulled]]));
+      const others = this.prepulled.get(owner) ?? [];
+      this.prepulled.set(owner, new Map([...others, [image, pulled]]));
       return;
     }
     const present = await this.presentImage(image, request);
@@ -136,7 +136,7 @@ export class ImageManager {
   }
 
   /** Drops failures whose back-off expired without another request. */
-  forgetFailures(): void {
+  clearFailures(): void {
     this.deps.backOff.gc();
     for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
   }

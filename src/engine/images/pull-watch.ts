@@ -18,11 +18,11 @@ interface ImagePull {
   /** Milliseconds since the epoch. */
   startedAt: number;
   layers: PulledLayers;
-  figures?: PullProgress;
+  progress?: PullProgress;
 }
 
 /** Progress is polled, because the runtime sends no progress events. */
-const lookPeriodMs = 1000;
+const pollPeriodMs = 1000;
 
 /**
  * Reads the progress of the running pulls. The runtime does not report which image a layer belongs to, so there is no
@@ -47,9 +47,9 @@ export class PullWatch {
 
   /** Returns the progress of the pod's pulls. */
   of(podUID: string): PullSnapshot[] {
-    return [...this.pulls].flatMap(([image, { waiters, figures }]) =>
+    return [...this.pulls].flatMap(([image, { waiters, progress }]) =>
       [...waiters].flatMap(({ pod, container }) =>
-        figures === undefined || pod.metadata.uid !== podUID ? [] : [{ container, image, ...figures }],
+        progress === undefined || pod.metadata.uid !== podUID ? [] : [{ container, image, ...progress }],
       ),
     );
   }
@@ -77,28 +77,29 @@ export class PullWatch {
       const ingests = await readIngests();
       // Without a content store there is no progress.
       if (ingests === undefined) return;
-      this.look(ingests);
-      await clock.sleep(lookPeriodMs, { signal: ended }).catch(() => undefined);
+      this.update(ingests);
+      await clock.sleep(pollPeriodMs, { signal: ended }).catch(() => undefined);
     }
   }
 
-  private look(ingests: readonly LayerIngest[]): void {
+  private update(ingests: readonly LayerIngest[]): void {
     const [[image, pull] = [], ...others] = this.pulls;
     if (image === undefined || pull === undefined) return;
     if (others.length > 0) {
-      for (const several of this.pulls.values()) delete several.figures;
+      for (const several of this.pulls.values()) delete several.progress;
       return;
     }
     pull.layers = nextLayers(pull.layers, ingests, pull.startedAt);
     this.record(image, pull, computePullProgress(pull.layers));
   }
 
-  private record(image: string, pull: ImagePull, figures: PullProgress | undefined): void {
-    const { receivedBytes, totalBytes } = pull.figures ?? {};
-    if (figures === undefined || (figures.receivedBytes === receivedBytes && figures.totalBytes === totalBytes)) return;
-    pull.figures = figures;
+  private record(image: string, pull: ImagePull, progress: PullProgress | undefined): void {
+    const { receivedBytes, totalBytes } = pull.progress ?? {};
+    if (progress === undefined || (progress.receivedBytes === receivedBytes && progress.totalBytes === totalBytes))
+      return;
+    pull.progress = progress;
     for (const { pod, container } of pull.waiters)
-      this.deps.emit({ type: 'PullProgressed', pod: podRef(pod), containerName: container, image, ...figures });
+      this.deps.emit({ type: 'PullProgressed', pod: podRef(pod), containerName: container, image, ...progress });
   }
 }
 

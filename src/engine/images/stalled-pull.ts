@@ -54,7 +54,7 @@ async function silentFor(progress: PullProgress, clock: Clock, ended: AbortSigna
   let last: PulledSoFar | undefined;
   let changedAtMonotonic = clock.monotonic();
   while (!ended.aborted) {
-    const now = await lookOnce(progress, startedAt);
+    const now = await readOnce(progress, startedAt);
     if (now === undefined) return undefined;
     if (now !== 'failed') {
       const limitMs = now.isFetching ? fetchTimeoutMs : silenceTimeoutMs;
@@ -70,7 +70,7 @@ async function silentFor(progress: PullProgress, clock: Clock, ended: AbortSigna
 /**
  * If a read fails, for example for lack of descriptors, that says nothing about the pull. The next read may succeed.
  */
-function lookOnce(progress: PullProgress, since: number): Promise<PulledSoFar | undefined | 'failed'> {
+function readOnce(progress: PullProgress, since: number): Promise<PulledSoFar | undefined | 'failed'> {
   return progress(since).catch(() => 'failed' as const);
 }
 

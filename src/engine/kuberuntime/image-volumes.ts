@@ -36,10 +36,10 @@ export async function withImageVolumes(
 }
 
 /** Pulls the images of a container's image volumes before it can start. Rejects like `withImageVolumes`. */
-export async function pullImageVolumesAhead(imageManager: ImageManager, request: PullRequest): Promise<void> {
+export async function prepullImageVolumes(imageManager: ImageManager, request: PullRequest): Promise<void> {
   const { pod, container } = request;
   for (const { asContainer, isMounted } of imageVolumes(pod, container)) {
-    if (isMounted) await imageManager.pullAhead({ ...request, container: asContainer, owner: container });
+    if (isMounted) await imageManager.prepull({ ...request, container: asContainer, owner: container });
   }
 }
 

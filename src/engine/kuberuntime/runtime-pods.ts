@@ -27,7 +27,7 @@ interface Deps {
   runtime: RuntimeService;
   readTerminationMessage: ReadTerminationMessage;
   /** Container exits that events reported before the runtime's status did. Empty by default. */
-  ends?: ContainerExits;
+  exits?: ContainerExits;
   /** Feature gate ContainerStopSignals: statuses have the signal that stops a container. Off by default. */
   withStopSignals?: boolean;
 }
@@ -38,29 +38,29 @@ interface Deps {
  */
 export class RuntimePods {
   private readonly runtime: RuntimeService;
-  private readonly ends: ContainerExits;
+  private readonly exits: ContainerExits;
   /** Final statuses of exited containers, by pod UID and container id. */
   private readonly exited = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
   constructor(private readonly deps: Deps) {
     this.runtime = deps.runtime;
-    this.ends = deps.ends ?? new ContainerExits();
+    this.exits = deps.exits ?? new ContainerExits();
   }
 
   /** All pods in the runtime, or the one with this UID, newest first. */
   async getPods({ signal, uid }: { signal?: AbortSignal; uid?: string }): Promise<RuntimePod[]> {
     const options = signal === undefined ? {} : { signal };
     const request = uid === undefined ? {} : { filter: { labelSelector: { [criLabels.podUID]: uid } } };
-    const endedBefore = uid === undefined ? this.ends.ids() : [];
+    const endedBefore = uid === undefined ? this.exits.ids() : [];
     const [{ items }, { containers }] = await Promise.all([
       this.runtime.listPodSandbox(request, options),
       this.runtime.listContainers(request, options),
     ]);
     if (endedBefore.length > 0) {
       const listed = new Set(containers.map(({ id }) => id));
-      this.ends.drop(endedBefore.filter((id) => !listed.has(id)));
+      this.exits.drop(endedBefore.filter((id) => !listed.has(id)));
     }
-    const pods = joinPods(items, containers, this.ends);
+    const pods = joinPods(items, containers, this.exits);
     this.dropExited(pods, uid);
     return pods;
   }
@@ -121,7 +121,7 @@ export class RuntimePods {
   }
 
   private async toContainerStatus(reported: ContainerStatus, sandboxID?: string): Promise<RuntimeContainerStatus> {
-    const status = this.ends.complete(reported);
+    const status = this.exits.complete(reported);
     const converted = toContainerStatus(status, await this.deps.readTerminationMessage(status));
     const stopSignal = this.deps.withStopSignals === true ? stopSignalName(status.stopSignal) : undefined;
     return {
@@ -166,7 +166,7 @@ function withBoundedTexts(status: ContainerStatus | undefined): ContainerStatus 
 function joinPods(
   sandboxes: readonly PodSandbox[],
   containers: readonly Container[],
-  ends: ContainerExits,
+  exits: ContainerExits,
 ): RuntimePod[] {
   const pods = new Map<string, RuntimePod>();
   const podOf = (uid: string, name: string, namespace: string): RuntimePod => {
@@ -193,7 +193,7 @@ function joinPods(
     pod.containers.push({
       id,
       name: labels[criLabels.containerName] ?? metadata.name,
-      state: ends.stateOf(id, containerState(state)),
+      state: exits.stateOf(id, containerState(state)),
       createdAt: millis(createdAt),
       sandboxID: podSandboxId,
     });

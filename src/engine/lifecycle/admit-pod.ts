@@ -9,12 +9,12 @@ import { podKey } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { requiresAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import type { Rejection } from '../view/snapshot.ts';
-import { describeTakenPort, takenHostPorts } from './host-ports.ts';
+import { describeUsedPort, usedHostPorts } from './host-ports.ts';
 import {
   describeInsufficient,
   type InsufficientResource,
   insufficientResources,
-  insufficientWords,
+  insufficientDetails,
 } from './node-fit.ts';
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
@@ -57,8 +57,8 @@ export function admitPod(
   const decision = decide(pod, { others, node, needed, allocation });
   if (!('refusal' in decision)) return { admit: true, ...decision };
   // If the pod would be rejected even on an empty node, the end of other pods does not help.
-  const alone = decide(pod, { others: [], node, needed, allocation: undefined });
-  const retryOn = 'refusal' in alone ? (alone.refusal.retryOn ?? 'manifest') : 'podEnd';
+  const onEmptyNode = decide(pod, { others: [], node, needed, allocation: undefined });
+  const retryOn = 'refusal' in onEmptyNode ? (onEmptyNode.refusal.retryOn ?? 'manifest') : 'podEnd';
   return { admit: false, rejection: { retryOn, ...decision.refusal } };
 }
 
@@ -164,7 +164,7 @@ function preempt(
     'preemption: error finding a set of pods to preempt',
     `no set of running pods found to reclaim resources: ${describeRequirements(preemption.unmet)}`,
     // The kubelet's message stops here. This part explains it.
-    missing.map((one) => `${describeInsufficient(one)} (${insufficientWords(one)})`).join('; '),
+    missing.map((one) => `${describeInsufficient(one)} (${insufficientDetails(one)})`).join('; '),
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
   const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(({ metadata }) => podKey(metadata)) : [];
@@ -175,7 +175,7 @@ function preempt(
 function outOf(missing: InsufficientResource): Refusal {
   return {
     reason: `OutOf${missing.resource}`,
-    message: `${describeInsufficient(missing)} (${insufficientWords(missing)})`,
+    message: `${describeInsufficient(missing)} (${insufficientDetails(missing)})`,
   };
 }
 
@@ -184,25 +184,25 @@ function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode)
   const { nodeName = '' } = pod.spec;
   const labelled = withOwnOS(node);
   if (!matchesNodeAffinity(pod.spec, labelled)) {
-    const words = describeMismatch(pod.spec, labelled);
-    return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector", words);
+    const details = describeMismatch(pod.spec, labelled);
+    return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector", details);
   }
   if (nodeName !== '' && nodeName !== node.name) {
-    const words = `spec.nodeName is ${nodeName}, and this node is ${node.name}`;
-    return failed('NodeName', "node(s) didn't match the requested node name", words);
+    const details = `spec.nodeName is ${nodeName}, and this node is ${node.name}`;
+    return failed('NodeName', "node(s) didn't match the requested node name", details);
   }
-  const taken = takenHostPorts(pod, others);
-  if (taken.length > 0) {
-    const words = [...new Set(taken.map(describeTakenPort))].join('; ');
-    return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports", words);
+  const used = usedHostPorts(pod, others);
+  if (used.length > 0) {
+    const details = [...new Set(used.map(describeUsedPort))].join('; ');
+    return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports", details);
   }
   if (isStaticPod(pod)) return undefined;
   const repelling = node.taints
     .filter(({ effect }) => effect === 'NoExecute')
     .filter((taint) => !toleratesTaint(pod.spec.tolerations ?? [], taint));
   if (repelling.length === 0) return undefined;
-  const words = `it has no toleration for ${repelling.map(({ key, value = '' }) => `${key}=${value}:NoExecute`).join(', ')}`;
-  return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate", words);
+  const details = `it has no toleration for ${repelling.map(({ key, value = '' }) => `${key}=${value}:NoExecute`).join(', ')}`;
+  return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate", details);
 }
 
 /**
@@ -236,8 +236,8 @@ function withOwnOS<T extends Pick<AdmissionNode, 'labels'>>(node: T): T {
 }
 
 /** `words` add details that the kubelet does not report. */
-function failed(predicate: string, text: string, words: string): Refusal {
-  return { reason: predicate, message: `Predicate ${predicate} failed: ${text}: ${words}` };
+function failed(predicate: string, text: string, details: string): Refusal {
+  return { reason: predicate, message: `Predicate ${predicate} failed: ${text}: ${details}` };
 }
 
 /** kubelet: lifecycle/handlers.go NewAppArmorAdmitHandler */

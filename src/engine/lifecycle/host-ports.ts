@@ -3,28 +3,28 @@ import type { ContainerPort, Pod } from '../../api/types.ts';
 const everyAddress = '0.0.0.0';
 
 /** A host port that a pod requests, and the pod that holds it. */
-interface TakenPort {
+interface UsedPort {
   port: ContainerPort;
   holder: Pod;
 }
 
 /** True if another pod holds one of the pod's host ports. */
 export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
-  return takenHostPorts(pod, others).length > 0;
+  return usedHostPorts(pod, others).length > 0;
 }
 
 /** The host ports of the pod that other pods use. kubelet: nodeports/node_ports.go Fits */
-export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
+export function usedHostPorts(pod: Pod, others: readonly Pod[]): UsedPort[] {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return [];
   return others.flatMap((holder) => {
-    const taken = hostPorts(holder);
-    return wanted.filter((port) => taken.some((other) => conflict(port, other))).map((port) => ({ port, holder }));
+    const used = hostPorts(holder);
+    return wanted.filter((port) => used.some((other) => conflict(port, other))).map((port) => ({ port, holder }));
   });
 }
 
 /** For example `host port 8080/TCP is in use by pod default/web-edge1`. */
-export function describeTakenPort({ port, holder }: TakenPort): string {
+export function describeUsedPort({ port, holder }: UsedPort): string {
   const { hostIP = '', hostPort = 0, protocol = 'TCP' } = port;
   const { namespace, name } = holder.metadata;
   return `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol} is in use by pod ${namespace}/${name}`;

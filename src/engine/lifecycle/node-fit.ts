@@ -53,7 +53,7 @@ export function describeInsufficient({ resource, requested, used, capacity }: In
 }
 
 /** For example `it requests 1.5 cpu, and other pods hold 1 of the 2 of this node`. */
-export function insufficientWords({ resource, requested, used, capacity }: InsufficientResource): string {
+export function insufficientDetails({ resource, requested, used, capacity }: InsufficientResource): string {
   if (resource === 'pods') return `the node accepts ${capacity} pods, and there are ${used}`;
   const amount = (value: bigint): string => amountText(resource, value);
   return `it requests ${amount(requested)} ${resource}, and other pods hold ${amount(used)} of the ${amount(capacity)} of this node`;

@@ -21,7 +21,7 @@ interface Deps {
 /** The kubelet retries every second: nodeshutdown_manager_linux.go dbusReconnectPeriod */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
 /** Delays in milliseconds between checks after a reload, because logind reloads asynchronously. */
-const looksAfterReloadMs = [100, 400, 1500];
+const checksAfterReloadMs = [100, 400, 1500];
 
 /**
  * Makes logind delay a shutdown of the machine until the pods have stopped, and reports shutdowns. kubelet:
@@ -80,7 +80,7 @@ export class ShutdownWatch {
       const delaySeconds = await this.ensureDelay(connection, signal);
       for (;;) {
         await this.follow(await connection.isPreparingForShutdown(), delaySeconds, signal);
-        this.noteConnected(delaySeconds);
+        this.logConnected(delaySeconds);
         const change = await changes.pull(signal);
         if (change !== 'signal') throw new Error(change);
       }
@@ -145,7 +145,7 @@ export class ShutdownWatch {
       return delaySeconds;
     }
     delaySeconds = await connection.inhibitDelaySeconds();
-    for (const waitMs of looksAfterReloadMs) {
+    for (const waitMs of checksAfterReloadMs) {
       if (delaySeconds >= neededSeconds) break;
       await clock.sleep(waitMs, { signal });
       delaySeconds = await connection.inhibitDelaySeconds();
@@ -153,7 +153,7 @@ export class ShutdownWatch {
     return delaySeconds;
   }
 
-  private noteConnected(delaySeconds: number): void {
+  private logConnected(delaySeconds: number): void {
     if (this.isHolding || this.lock === undefined) return;
     this.isConnected = true;
     this.lastWarning = undefined;

@@ -30,11 +30,11 @@ interface LoggedContainer {
 interface WatchedLog {
   /** Undefined until the runtime has reported it. */
   path: string | undefined;
-  isLookedAt: boolean;
+  isBeingChecked: boolean;
   /** Size at the last check. 0 after a rotation. */
   size: number;
   /** Undefined before the first check. */
-  lookedAtMonotonic: number | undefined;
+  checkedAtMonotonic: number | undefined;
   bytesPerSecond: number;
   /** True if rotated files were not compressed because the log grew fast. */
   isUncompressed: boolean;
@@ -70,7 +70,7 @@ interface Deps {
 export class ContainerLogManager {
   /** By container id. */
   private readonly logs = new Map<string, WatchedLog>();
-  private readonly looks = new Set<Promise<void>>();
+  private readonly checks = new Set<Promise<void>>();
   private readonly worker: <T>(work: () => Promise<T>) => Promise<T>;
 
   constructor(private readonly deps: Deps) {
@@ -96,14 +96,14 @@ export class ContainerLogManager {
 
   /** Resolves once no log is being checked. */
   async settled(): Promise<void> {
-    while (this.looks.size > 0) await Promise.all(this.looks);
+    while (this.checks.size > 0) await Promise.all(this.checks);
   }
 
   private check(signal: AbortSignal): void {
     const running = this.deps.runningContainers();
     const ids = new Set(running.map(({ id }) => id));
     for (const id of this.logs.keys()) if (!ids.has(id)) this.logs.delete(id);
-    const resting = running.filter(({ id }) => !this.logOf(id).isLookedAt);
+    const resting = running.filter(({ id }) => !this.logOf(id).isBeingChecked);
     const onWork = (container: LoggedContainer): void => {
       this.track(this.checkLog(container, this.logOf(container.id), signal));
     };
@@ -111,10 +111,10 @@ export class ContainerLogManager {
   }
 
   private track(work: Promise<void>): void {
-    const look = work.finally(() => {
-      this.looks.delete(look);
+    const check = work.finally(() => {
+      this.checks.delete(check);
     });
-    this.looks.add(look);
+    this.checks.add(check);
   }
 
   /**
@@ -126,7 +126,7 @@ export class ContainerLogManager {
       let left = containers.length;
       const done = (container: LoggedContainer, stats?: Stats): void => {
         const log = this.logOf(container.id);
-        log.isLookedAt = false;
+        log.isBeingChecked = false;
         if (stats !== undefined && this.isCalm(log, stats)) this.observe(log, stats.size);
         else onWork(container);
         left -= 1;
@@ -137,7 +137,7 @@ export class ContainerLogManager {
         const { path } = this.logOf(container.id);
         if (path === undefined || !isAbsolute(path)) done(container);
         else {
-          this.logOf(container.id).isLookedAt = true;
+          this.logOf(container.id).isBeingChecked = true;
           lstatCalling(path, (error, stats) => {
             done(container, error === null ? stats : undefined);
           });
@@ -156,8 +156,8 @@ export class ContainerLogManager {
   private logOf(id: string): WatchedLog {
     let log = this.logs.get(id);
     if (log === undefined) {
-      const none = { path: undefined, lookedAtMonotonic: undefined, failure: undefined };
-      log = { ...none, isLookedAt: false, size: 0, bytesPerSecond: 0, isUncompressed: false };
+      const none = { path: undefined, checkedAtMonotonic: undefined, failure: undefined };
+      log = { ...none, isBeingChecked: false, size: 0, bytesPerSecond: 0, isUncompressed: false };
       this.logs.set(id, log);
     }
     return log;
@@ -166,7 +166,7 @@ export class ContainerLogManager {
   /** Checks the log once, or repeatedly if it is fast. Never rejects. */
   private async checkLog(container: LoggedContainer, log: WatchedLog, signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
-    log.isLookedAt = true;
+    log.isBeingChecked = true;
     try {
       log.path ??= await this.askPath(container.id, signal);
       // The runtime does not write this log to a file.
@@ -180,7 +180,7 @@ export class ContainerLogManager {
     } catch (error) {
       if (!signal.aborted) this.warnOnce(container, log, errorMessage(error));
     } finally {
-      log.isLookedAt = false;
+      log.isBeingChecked = false;
     }
   }
 
@@ -228,7 +228,7 @@ export class ContainerLogManager {
 
   private observe(log: WatchedLog, size: number): void {
     log.bytesPerSecond = this.rateTo(log, size);
-    log.lookedAtMonotonic = this.deps.clock.monotonic();
+    log.checkedAtMonotonic = this.deps.clock.monotonic();
     log.size = size;
   }
 
@@ -236,7 +236,7 @@ export class ContainerLogManager {
   private rateTo(log: WatchedLog, size: number): number {
     const { settings, clock } = this.deps;
     const now = clock.monotonic();
-    const sinceMonotonic = log.lookedAtMonotonic ?? now - settings.monitorIntervalMs;
+    const sinceMonotonic = log.checkedAtMonotonic ?? now - settings.monitorIntervalMs;
     return (Math.max(0, size - log.size) * 1000) / Math.max(1, now - sinceMonotonic);
   }
 

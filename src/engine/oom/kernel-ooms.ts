@@ -32,7 +32,7 @@ export class KernelOOMs {
   private latest: KernelOOM | undefined;
 
   /** Parses the next message. Returns the kill that it completes, if any. */
-  take(message: string): KernelOOM | undefined {
+  parse(message: string): KernelOOM | undefined {
     if (message.includes(' invoked oom-killer: ')) return this.begin();
     if (message.startsWith('oom-kill:')) return this.readSummary(message);
     const [, task, limit] = /^Task in (\S+) killed as a result of limit of (\S+)$/.exec(message) ?? [];

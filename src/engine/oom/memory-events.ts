@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { ifPresent } from '../../files/if-present.ts';
-import { type CgroupStep, cgroupSteps } from './cgroup-place.ts';
+import { type CgroupStep, cgroupSteps } from './cgroup-steps.ts';
 
 /**
  * Shortest period between two reads. A container at its limit that frees page cache changes the file a hundred times a

@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { KubeletEvent } from '../view/events.ts';
 import { reasons } from '../view/reasons.ts';
-import { cgroupSteps } from './cgroup-place.ts';
+import { cgroupSteps } from './cgroup-steps.ts';
 import type { KernelLog } from './kernel-log.ts';
 import { type KernelOOM, KernelOOMs } from './kernel-ooms.ts';
 
@@ -22,13 +22,13 @@ const firstReadAfterMs = 1000;
  */
 const readPeriodMs = 10_000;
 /** Number of records read before yielding to other work. A record takes some 10 µs. */
-const recordsPerTurn = 64;
+const recordsPerBatch = 64;
 /** Delays between reads of the kernel's log after a runtime reported a kill. A slow serial console delays that log. */
 const kernelWaitsMs = [0, 50, 200, 1000];
 /** More kills of a container within this time are counted, not reported. */
 const quietMs = 10_000;
 /** All reports of one kill arrive within this time, even on an overloaded machine. */
-const lateSignMs = 120_000;
+const lateReportMs = 120_000;
 /** How many recent kills of a container can be matched with later reports. */
 const maxAwaiting = 64;
 /** Runtimes put a container directly below its pod, or one cgroup deeper. Containers choose the names below that. */
@@ -58,12 +58,12 @@ interface Deps {
 }
 
 /** A source of kill reports. It has one report per kill, or one for several. */
-type Sign = 'kernel' | 'runtime' | 'end' | 'cgroup' | 'podCgroup';
+type Reporter = 'kernel' | 'runtime' | 'end' | 'cgroup' | 'podCgroup';
 
 interface Kill {
   atMonotonic: number;
   /** The sources that reported it. */
-  signs: Set<Sign>;
+  reportedBy: Set<Reporter>;
 }
 
 /** Kills of one container that were reported or counted. */
@@ -122,12 +122,12 @@ export class OOMWatcher {
   }
 
   /** Called when the runtime reports that a process of this container was killed. Does not reject. */
-  killedIn(containerID: string, signal: AbortSignal, sign: Sign = 'runtime'): Promise<void> {
+  killedIn(containerID: string, signal: AbortSignal, reporter: Reporter = 'runtime'): Promise<void> {
     return this.reporting(signal, async () => {
       const container = await this.deps.findContainer(containerID);
-      if (container === undefined || (await this.isOfKnownKill(containerID, sign, signal))) return;
+      if (container === undefined || (await this.isOfKnownKill(containerID, reporter, signal))) return;
       const { pod, name, limit } = container;
-      this.report(containerID, { pod, containerName: name, message: plainOOMText(limit), isSystem: false, sign });
+      this.report(containerID, { pod, containerName: name, message: plainOOMText(limit), isSystem: false, reporter });
     });
   }
 
@@ -138,7 +138,7 @@ export class OOMWatcher {
     await this.reporting(signal, async () => {
       const pod = this.deps.findPod(podUID);
       if (pod === undefined || (await this.isOfKnownKill(podUID, 'podCgroup', signal))) return;
-      this.report(podUID, { pod, message: plainOOMText(undefined), isSystem: false, sign: 'podCgroup' });
+      this.report(podUID, { pod, message: plainOOMText(undefined), isSystem: false, reporter: 'podCgroup' });
     });
   }
 
@@ -159,24 +159,26 @@ export class OOMWatcher {
   }
 
   /** True if this report duplicates a known kill in this container or pod, or one that the kernel is just logging. */
-  private async isOfKnownKill(key: string, sign: Sign, signal: AbortSignal): Promise<boolean> {
+  private async isOfKnownKill(key: string, reporter: Reporter, signal: AbortSignal): Promise<boolean> {
     for (const waitMs of kernelWaitsMs) {
-      if (this.addSign(key, sign)) return true;
+      if (this.addReport(key, reporter)) return true;
       if (this.kernelLog === undefined) return false;
       if (waitMs > 0) await this.deps.clock.sleep(waitMs, { signal });
       await this.readKernelLog(signal);
     }
-    return this.addSign(key, sign);
+    return this.addReport(key, reporter);
   }
 
   /**
    * Adds the report to the oldest kill that this source has not reported. Returns false if it has reported every kill.
    */
-  private addSign(key: string, sign: Sign): boolean {
-    const sinceMonotonic = this.deps.clock.monotonic() - lateSignMs;
+  private addReport(key: string, reporter: Reporter): boolean {
+    const sinceMonotonic = this.deps.clock.monotonic() - lateReportMs;
     const { kills = [] } = this.reported.get(key) ?? {};
-    const kill = kills.find(({ atMonotonic, signs }) => atMonotonic >= sinceMonotonic && !signs.has(sign));
-    kill?.signs.add(sign);
+    const kill = kills.find(
+      ({ atMonotonic, reportedBy }) => atMonotonic >= sinceMonotonic && !reportedBy.has(reporter),
+    );
+    kill?.reportedBy.add(reporter);
     return kill !== undefined;
   }
 
@@ -184,15 +186,15 @@ export class OOMWatcher {
   private readKernelLog(signal: AbortSignal): Promise<void> {
     const read = this.reading.then(async () => {
       if (this.kernelLog === undefined) return;
-      await readUpToNow(this.kernelLog, (message) => this.place(this.ooms.take(message)), signal);
-      await this.place(this.ooms.flush());
+      await readUpToNow(this.kernelLog, (message) => this.handleKill(this.ooms.parse(message)), signal);
+      await this.handleKill(this.ooms.flush());
     });
     this.reading = read.catch(() => undefined);
     return read;
   }
 
   /** Reports a kill to the pod, and to the node if the machine ran out of memory. */
-  private async place(oom: KernelOOM | undefined): Promise<void> {
+  private async handleKill(oom: KernelOOM | undefined): Promise<void> {
     if (oom === undefined) return;
     const { emit, logger } = this.deps;
     logger.debug({ ...oom }, 'The kernel killed a process because memory ran out');
@@ -209,12 +211,12 @@ export class OOMWatcher {
       const container = await this.deps.findContainer(containerID);
       if (container?.pod.uid !== pod.uid) continue;
       const message = containerOOMText(oom, pod.uid, containerID);
-      if (this.addSign(containerID, 'kernel')) return;
-      this.report(containerID, { pod, containerName: container.name, message, isSystem, sign: 'kernel' });
+      if (this.addReport(containerID, 'kernel')) return;
+      this.report(containerID, { pod, containerName: container.name, message, isSystem, reporter: 'kernel' });
       return;
     }
-    if (this.addSign(pod.uid, 'kernel')) return;
-    this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem, sign: 'kernel' });
+    if (this.addReport(pod.uid, 'kernel')) return;
+    this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem, reporter: 'kernel' });
   }
 
   /** Reports a new kill when its first report arrives. */
@@ -223,16 +225,16 @@ export class OOMWatcher {
     {
       isSystem,
       message,
-      sign,
+      reporter,
       ...where
-    }: { pod: PodRef; containerName?: string; message: string; isSystem: boolean; sign: Sign },
+    }: { pod: PodRef; containerName?: string; message: string; isSystem: boolean; reporter: Reporter },
   ): void {
     const { clock, emit } = this.deps;
-    const kill: Kill = { atMonotonic: clock.monotonic(), signs: new Set([sign]) };
+    const kill: Kill = { atMonotonic: clock.monotonic(), reportedBy: new Set([reporter]) };
     const last = this.reported.get(key);
     if (last !== undefined && kill.atMonotonic - last.atMonotonic < quietMs) {
       last.more += 1;
-      for (const one of new Set([where.pod.uid, key])) this.awaitSigns(this.reported.get(one), kill);
+      for (const one of new Set([where.pod.uid, key])) this.awaitReports(this.reported.get(one), kill);
       return;
     }
     for (const one of new Set([where.pod.uid, key])) this.remember(one, kill);
@@ -245,15 +247,15 @@ export class OOMWatcher {
   private remember(key: string, kill: Kill): void {
     const earlier = this.reported.get(key)?.kills ?? [];
     this.reported.delete(key);
-    const kills = earlier.filter(({ atMonotonic }) => atMonotonic >= kill.atMonotonic - lateSignMs);
+    const kills = earlier.filter(({ atMonotonic }) => atMonotonic >= kill.atMonotonic - lateReportMs);
     const reported = { atMonotonic: kill.atMonotonic, more: 0, kills };
     this.reported.set(key, reported);
-    this.awaitSigns(reported, kill);
+    this.awaitReports(reported, kill);
     const [oldest] = this.reported.keys();
     if (oldest !== undefined && this.reported.size > maxRemembered) this.reported.delete(oldest);
   }
 
-  private awaitSigns(reported: Reported | undefined, kill: Kill): void {
+  private awaitReports(reported: Reported | undefined, kill: Kill): void {
     reported?.kills.push(kill);
     if ((reported?.kills.length ?? 0) > maxAwaiting) reported?.kills.shift();
   }
@@ -266,7 +268,7 @@ async function readUpToNow(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    const { messages, isAtEnd } = kernelLog.read(recordsPerTurn);
+    const { messages, isAtEnd } = kernelLog.read(recordsPerBatch);
     for (const message of messages) await take(message);
     if (isAtEnd) return;
     await nextTurn();

@@ -18,9 +18,9 @@ export interface ClaimMount {
 }
 
 /** Folder of these records in a pod's `plugins`. */
-export const claimNotes = 'kubernetes.io~claim';
+export const claimRecords = 'kubernetes.io~claim';
 
-const maxNoteBytes = 64 * 1024;
+const maxRecordBytes = 64 * 1024;
 
 /**
  * The claims that pods use, recorded in the pods' folders: `plugins/kubernetes.io~claim/<namespace>/<claim>`. So the
@@ -34,13 +34,13 @@ export class ClaimUses {
 
   /** Records that the pod uses the claim. Call this before mounting it. */
   async add(uid: string, claim: ClaimName): Promise<void> {
-    await makeFolder(this.noteOf(uid, claim), 0o750);
+    await makeFolder(this.recordOf(uid, claim), 0o750);
   }
 
   /** Finds the UID of another pod that uses the claim. Resolves with undefined if there is none. */
   async otherUser(uid: string, claim: ClaimName): Promise<string | undefined> {
     for (const other of await this.podDirs.podUIDs()) {
-      if (other !== uid && (await pathExists(this.noteOf(other, claim)))) return other;
+      if (other !== uid && (await pathExists(this.recordOf(other, claim)))) return other;
     }
     return undefined;
   }
@@ -55,7 +55,7 @@ export class ClaimUses {
    * the agent logs.
    */
   readyMount(uid: string, claim: ClaimName): Promise<ClaimMount | undefined> {
-    return readRecordFile(this.readyFile(uid, claim), maxNoteBytes, parseClaimMount, this.logger);
+    return readRecordFile(this.readyFile(uid, claim), maxRecordBytes, parseClaimMount, this.logger);
   }
 
   /** Lists the recorded claims of a pod, sorted. */
@@ -70,15 +70,15 @@ export class ClaimUses {
   }
 
   private folderOf(uid: string): string {
-    return join(this.podDirs.podDir(uid), 'plugins', claimNotes);
+    return join(this.podDirs.podDir(uid), 'plugins', claimRecords);
   }
 
-  private noteOf(uid: string, { namespace, name }: ClaimName): string {
+  private recordOf(uid: string, { namespace, name }: ClaimName): string {
     return join(this.folderOf(uid), namespace, name);
   }
 
   private readyFile(uid: string, claim: ClaimName): string {
-    return join(this.noteOf(uid, claim), 'ready');
+    return join(this.recordOf(uid, claim), 'ready');
   }
 }
 

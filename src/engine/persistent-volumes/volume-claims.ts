@@ -39,7 +39,7 @@ interface Deps {
  */
 export class VolumeClaims {
   readonly uses: ClaimUses;
-  private readonly turns = new SerialQueue();
+  private readonly queue = new SerialQueue();
   /** The claims of volumes, by volume name. Undefined until they are read. */
   private holders: Map<string, ClaimName> | undefined;
   /** Claims that had a folder when they were bound, as `<namespace>/<name>`. */
@@ -55,15 +55,15 @@ export class VolumeClaims {
    * claim, or if nothing fits. kubelet: volumemanager/populator getPVCExtractPV
    */
   bind(name: ClaimName): Promise<BoundClaim> {
-    return this.turns.run(async () => {
+    return this.queue.run(async () => {
       this.holders ??= await readHolders(this.deps.rootDir, this.deps.logger);
-      this.noteFolder(name, await hasClaimFolder(this.deps.rootDir, name));
+      this.recordFolder(name, await hasClaimFolder(this.deps.rootDir, name));
       const bound = this.boundClaim(name);
       const { volume } = bound;
       if (volume === undefined) {
         await makeClaimFolder(this.deps.rootDir, name);
-        this.noteFolder(name, true);
-      } else if (this.holders.get(volume.name) === undefined) await this.hold(volume.name, name);
+        this.recordFolder(name, true);
+      } else if (this.holders.get(volume.name) === undefined) await this.recordHolder(volume.name, name);
       return bound;
     });
   }
@@ -97,7 +97,7 @@ export class VolumeClaims {
    * ReadWriteOncePod. scheduler: plugins/volumerestrictions ErrReasonReadWriteOncePodConflict
    */
   use(uid: string, claim: PersistentVolumeClaim): Promise<void> {
-    return this.turns.run(async () => {
+    return this.queue.run(async () => {
       const isExclusive = claim.accessModes.includes('ReadWriteOncePod');
       if (isExclusive && (await this.uses.otherUser(uid, claim)) !== undefined) {
         this.waiting.add(uid);
@@ -117,12 +117,12 @@ export class VolumeClaims {
     return uids;
   }
 
-  private noteFolder(claim: ClaimName, hasFolder: boolean): void {
+  private recordFolder(claim: ClaimName, hasFolder: boolean): void {
     if (hasFolder) this.withFolder.add(formatClaim(claim));
     else this.withFolder.delete(formatClaim(claim));
   }
 
-  private async hold(volume: string, { namespace, name }: ClaimName): Promise<void> {
+  private async recordHolder(volume: string, { namespace, name }: ClaimName): Promise<void> {
     const record = { claimRef: { namespace, name } };
     await writeFileAtomic(holderRecord(this.deps.rootDir, volume), `${JSON.stringify(record)}\n`);
     this.holders?.set(volume, { namespace, name });

@@ -23,11 +23,11 @@ const unsupportedRetryMs = 60_000;
  * The runtime's listings may show a change a little later than its event. Milliseconds between reads, and the growth
  * factor of each wait. A read is late by at most half of the time that the change took.
  */
-const firstLookAgainMs = 3;
+const firstRereadMs = 3;
 /** After the event of a stopped sandbox, the runtime still releases its network before the listing changes. */
-const firstLookAgainAtSandboxMs = 24;
-const lastLookAgainMs = 1000;
-const lookAgainGrowth = 1.5;
+const firstSandboxRereadMs = 24;
+const lastRereadMs = 1000;
+const rereadGrowth = 1.5;
 /**
  * Time for the runtime to confirm a reported exit before the agent reads the pod again. Usually another read comes
  * first.
@@ -39,7 +39,7 @@ interface Deps {
   streams: readonly RuntimeEventStream[];
   pleg: Pick<GenericPleg, 'relistPod' | 'containerEnded' | 'setRelistPeriod' | 'podUIDOf' | 'pod'>;
   /** Exits that the listings do not show yet. */
-  ends: ContainerExits;
+  exits: ContainerExits;
   /**
    * Finds the pod UID of a container or sandbox that is not listed yet. Resolves with undefined if the runtime does not
    * know it.
@@ -123,23 +123,23 @@ export class EventWatch {
 
   /** Relists the pod until the listing shows the event's change. */
   private async relist(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
-    const { pleg, ends, clock, logger } = this.deps;
-    if (event.end !== undefined) ends.record(event.id, event.end);
+    const { pleg, exits, clock, logger } = this.deps;
+    if (event.end !== undefined) exits.record(event.id, event.end);
     try {
       const podUID = event.podUID ?? pleg.podUIDOf(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
       if (podUID === undefined) return;
       await (event.end === undefined ? pleg.relistPod(podUID, signal) : pleg.containerEnded(podUID, event.id, signal));
       const isSandbox = pleg.pod(podUID)?.sandboxes.some(({ id }) => id === event.id) === true;
-      const firstWaitMs = isSandbox ? firstLookAgainAtSandboxMs : firstLookAgainMs;
-      for (let waitMs = firstWaitMs; waitMs <= lastLookAgainMs; waitMs *= lookAgainGrowth) {
+      const firstWaitMs = isSandbox ? firstSandboxRereadMs : firstRereadMs;
+      for (let waitMs = firstWaitMs; waitMs <= lastRereadMs; waitMs *= rereadGrowth) {
         if (isSeen(event, pleg.pod(podUID))) break;
         await clock.sleep(waitMs, { signal });
         await pleg.relistPod(podUID, signal);
       }
       const isContainer = pleg.pod(podUID)?.containers.some(({ id }) => id === event.id) === true;
-      if (!isContainer || !ends.isUnconfirmed(event.id)) return;
+      if (!isContainer || !exits.isUnconfirmed(event.id)) return;
       await clock.sleep(confirmMs, { signal });
-      if (ends.isUnconfirmed(event.id)) await pleg.relistPod(podUID, signal);
+      if (exits.isUnconfirmed(event.id)) await pleg.relistPod(podUID, signal);
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error, id: event.id }, 'Reading a pod after an event failed');
     }

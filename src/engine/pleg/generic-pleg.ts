@@ -95,8 +95,8 @@ export class GenericPleg {
 
   /** Lists all pods and sends the changes. A failed listing is logged and retried. */
   async relist(signal: AbortSignal): Promise<void> {
-    const { looks } = await this.list(signal);
-    await Promise.all(looks);
+    const { reads } = await this.list(signal);
+    await Promise.all(reads);
   }
 
   /** Relists one pod now, or after its running read. Waiting requests share one read. */
@@ -156,14 +156,14 @@ export class GenericPleg {
   }
 
   /** Resolves after the listing with the running reads of the changed pods. */
-  private async list(signal: AbortSignal): Promise<{ looks: Promise<void>[] }> {
+  private async list(signal: AbortSignal): Promise<{ reads: Promise<void>[] }> {
     const { clock, runtime, cache, logger } = this.deps;
     const startedAtMonotonic = clock.monotonic();
     this.beginListing();
     try {
       const pods = new Map((await runtime.getPods({ signal })).map((pod) => [pod.uid, pod]));
       const records = [...new Set([...pods.keys(), ...this.records.keys()])].map((uid) => this.record(uid));
-      const changed = records.filter((record) => noteListed(record, pods.get(record.uid)));
+      const changed = records.filter((record) => recordListed(record, pods.get(record.uid)));
       this.relistedAtMonotonic = startedAtMonotonic;
       this.lastRelistAt = clock.now();
       this.lastRelistMs = clock.monotonic() - startedAtMonotonic;
@@ -171,13 +171,13 @@ export class GenericPleg {
       const changedUIDs = changed.map(({ uid }) => uid);
       cache.updateTime(startedAtMonotonic, changedUIDs);
       for (const notify of this.listeners) notify();
-      return { looks: changed.map((record) => this.lookAtListed(record, startedAtMonotonic, signal)) };
+      return { reads: changed.map((record) => this.readListed(record, startedAtMonotonic, signal)) };
     } catch (error) {
-      if (signal.aborted) return { looks: [] };
+      if (signal.aborted) return { reads: [] };
       // `RuntimeState` reports an unavailable runtime.
       logger[isUnavailable(error) ? 'debug' : 'warn']({ err: error }, 'Relist of the runtime failed');
       this.relistSoon();
-      return { looks: [] };
+      return { reads: [] };
     }
   }
 
@@ -254,7 +254,7 @@ export class GenericPleg {
     });
   }
 
-  private lookAtListed(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
+  private readListed(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
     const { uid, lane, isNewerThanListing } = record;
     if (lane.isBusy || isNewerThanListing) return this.relistPod(uid, signal);
     return lane.run(() => this.inspect(record, startedAtMonotonic, signal));
@@ -292,7 +292,7 @@ export class GenericPleg {
 }
 
 /** Records the listed pod. True if it changed since it was last read, or if that read failed. */
-function noteListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
+function recordListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
   const hasChanged = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
   record.listed = hasChanged ? pod : undefined;
   return hasChanged;

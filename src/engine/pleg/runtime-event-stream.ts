@@ -1,5 +1,5 @@
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { ContainerEndNews } from '../container/container-exits.ts';
+import type { ContainerExit } from '../container/container-exits.ts';
 
 /** A change of a container or sandbox. */
 export interface RuntimeEvent {
@@ -10,7 +10,7 @@ export interface RuntimeEvent {
   /** Undefined if the stream does not report the pod. */
   podUID?: string;
   /** How it exited, if the stream reports that before the listings. */
-  end?: ContainerEndNews;
+  end?: ContainerExit;
 }
 
 /** A stream of the runtime's events. */

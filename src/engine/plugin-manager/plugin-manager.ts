@@ -26,7 +26,7 @@ interface Deps {
 interface Known {
   identity: string;
   /** Aborts the attempts to register its plugin. */
-  gone: AbortController;
+  removed: AbortController;
   /** Set before the handler registers the plugin. */
   added: { plugin: Plugin; handler: PluginHandler } | undefined;
 }
@@ -40,7 +40,7 @@ const retryLimits: BackOffLimits = { initialMs: 500, maxMs: 122_000, resetAfterM
 const maxFirstAttempts = 24;
 const maxLaterAttempts = 6;
 /** The kubelet checks for work at this interval. kubelet: pluginmanager/plugin_manager.go loopSleepDuration */
-const lookMs = 1000;
+const checkPeriodMs = 1000;
 
 /**
  * Registers the plugins whose sockets are in a folder, and deregisters those whose sockets are removed. kubelet:
@@ -84,15 +84,15 @@ export class PluginManager {
   }
 
   private add(path: string, identity: string, stopped: AbortSignal): void {
-    const known: Known = { identity, gone: new AbortController(), added: undefined };
+    const known: Known = { identity, removed: new AbortController(), added: undefined };
     this.known.set(path, known);
-    const release = abortWith(known.gone, stopped);
-    this.afterOthers(path, () => this.register(path, known, known.gone.signal).finally(release));
+    const release = abortWith(known.removed, stopped);
+    this.afterOthers(path, () => this.register(path, known, known.removed.signal).finally(release));
   }
 
   private remove(path: string, known: Known): void {
     this.known.delete(path);
-    known.gone.abort(new Error('the socket of the plugin was removed'));
+    known.removed.abort(new Error('the socket of the plugin was removed'));
     this.afterOthers(path, () => {
       if (known.added === undefined) return;
       const { plugin, handler } = known.added;
@@ -126,7 +126,7 @@ export class PluginManager {
         backOff = nextBackOff(backOff, now, now, retryLimits);
         logger.warn({ path, err: errorMessage(error), retryInMs: backOff.backOffMs }, 'Registering a plugin failed');
       }
-      await clock.sleep(untilLook(backOff.backOffMs), { signal }).catch(() => undefined);
+      await clock.sleep(untilCheck(backOff.backOffMs), { signal }).catch(() => undefined);
     }
   }
 
@@ -148,4 +148,4 @@ export class PluginManager {
 }
 
 /** Returns when the kubelet would first check after a back-off. */
-const untilLook = (backOffMs: number): number => (Math.floor(backOffMs / lookMs) + 1) * lookMs;
+const untilCheck = (backOffMs: number): number => (Math.floor(backOffMs / checkPeriodMs) + 1) * checkPeriodMs;

@@ -6,7 +6,7 @@ import { errorMessage } from '../../errors.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import { isPodRunning, type RuntimePod } from '../container/runtime-pod.ts';
 import { computePodChange } from '../in-place/compute-pod-change.ts';
-import { amountOf, describeInsufficient, insufficientResources, insufficientWords } from '../lifecycle/node-fit.ts';
+import { amountOf, describeInsufficient, insufficientResources, insufficientDetails } from '../lifecycle/node-fit.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { Meter } from '../view/meter.ts';
@@ -67,7 +67,7 @@ export class InPlaceUpdates {
       const entry = this.deps.podManager.setPod(current);
       entry.update = update;
       const follows = this.mayFollow(entry, update, taken);
-      if (follows) forget(entry);
+      if (follows) clearWaiting(entry);
       taken.set(uid, follows ? update.next : current);
     }
     return pods.map((pod) => taken.get(uidOf(pod)) ?? pod);
@@ -79,7 +79,7 @@ export class InPlaceUpdates {
     for (const entry of podManager.entriesWith('update')) {
       const { update } = entry;
       if (!this.mayFollow(entry, update)) continue;
-      forget(entry);
+      clearWaiting(entry);
       podManager.setPod(update.next);
       workers.updatePod({ type: 'update', pod: update.next });
     }
@@ -111,7 +111,7 @@ export class InPlaceUpdates {
     const current = entry?.pod ?? runningRevision(uid);
     const running = this.runningPod(uid);
     const before = entry?.update;
-    if (entry !== undefined && before !== undefined) forget(entry);
+    if (entry !== undefined && before !== undefined) clearWaiting(entry);
     if (current === undefined || running === undefined || workers.isPodTerminationRequested(uid)) return undefined;
     const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return undefined;
@@ -168,7 +168,7 @@ export class InPlaceUpdates {
     return {
       shown: {
         reason: `OutOf${missing.resource}`,
-        message: `${why} (${insufficientWords(missing)}); ${runsOnUntilThen}`,
+        message: `${why} (${insufficientDetails(missing)}); ${runsOnUntilThen}`,
       },
       pending: { reason: isPossible ? 'Deferred' : 'Infeasible', message: why },
     };
@@ -225,7 +225,7 @@ export class InPlaceUpdates {
 const resizeReasons = { Deferred: reasons.resizeDeferred, Infeasible: reasons.resizeInfeasible };
 
 /** Drops the waiting revision of a pod that was declared again or is applied now. */
-function forget(entry: PodEntry): void {
+function clearWaiting(entry: PodEntry): void {
   entry.update = undefined;
   dropPull(entry);
 }

@@ -58,7 +58,7 @@ interface Deps extends PodWorkerDeps {
   /** Called when the worker has finished. */
   onFinished: (worker: PodWorker) => void;
   /** Called when the worker must be dropped. */
-  onForgotten: (worker: PodWorker) => void;
+  onDone: (worker: PodWorker) => void;
   /** Running workers. */
   running: Set<Promise<void>>;
 }
@@ -154,8 +154,8 @@ export class PodWorker {
     this.replayLastUpdate();
   }
 
-  forget(): void {
-    this.deps.onForgotten(this);
+  drop(): void {
+    this.deps.onDone(this);
     const { state } = this;
     this.state = { name: 'finished', ending: endingOf(state) ?? newEnding('deleted') };
     notifyTerminated(state);
@@ -270,9 +270,9 @@ export class PodWorker {
     const { syncer, getNewerThan } = this.deps;
     if (pod === undefined) {
       if (runningPod === undefined) throw new Error(`Worker of pod ${this.uid} has neither pod nor running pod`);
-      this.noteBegun();
+      this.recordBegun();
       await syncer.syncTerminatingRuntimePod(runningPod, signal);
-      this.forget();
+      this.drop();
       return false;
     }
     const podStatus = await getNewerThan(this.uid, this.lastSync?.endedAtMonotonic ?? -Infinity, signal);
@@ -283,7 +283,7 @@ export class PodWorker {
         this.moveTo({ name: 'finished', ending: this.state.ending });
         return false;
       case 'terminating':
-        this.noteBegun();
+        this.recordBegun();
         await syncer.syncTerminatingPod(pod, podStatus, gracePeriodSeconds, signal);
         this.moveTo({ name: 'terminated', ending: this.state.ending });
         this.replayLastUpdate();
@@ -298,7 +298,7 @@ export class PodWorker {
     }
   }
 
-  private noteBegun(): void {
+  private recordBegun(): void {
     const ending = endingOf(this.state);
     if (ending !== undefined) ending.hasBegun = true;
   }

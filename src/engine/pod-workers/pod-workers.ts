@@ -43,7 +43,7 @@ export class PodWorkers {
       onFinished: (worker) => {
         this.freeName(worker);
       },
-      onForgotten: (worker) => {
+      onDone: (worker) => {
         this.workers.delete(worker.uid);
         this.freeName(worker);
       },
@@ -142,7 +142,7 @@ export class PodWorkers {
   private removeTerminated(worker: PodWorker, isOrphan: boolean): void {
     const { state, hasStarted } = worker;
     const isRemoved = isOrphan || endingOf(state)?.restartRequested === true;
-    if (isRemoved && (state.name === 'finished' || (isOrphan && !hasStarted))) worker.forget();
+    if (isRemoved && (state.name === 'finished' || (isOrphan && !hasStarted))) worker.drop();
     else if (isOrphan) worker.orphan();
   }
 

@@ -37,7 +37,7 @@ export const initialProbeState: ProbeState = { containerID: '', last: undefined,
 export interface ProbeStep {
   state: ProbeState;
   /** Container id whose result must be dropped. */
-  forget?: string;
+  drop?: string;
   /** New result of `state.containerID`. */
   publish?: ProbeResult;
   next: 'probe' | 'wait' | 'end';
@@ -63,7 +63,7 @@ export function nextProbeStep(
   const isNew = container.id !== before.containerID;
   const state = isNew ? { ...before, containerID: container.id, onHold: false } : before;
   const known: Omit<ProbeStep, 'next'> = isNew
-    ? { state, publish: initialResults[type], ...(before.containerID !== '' && { forget: before.containerID }) }
+    ? { state, publish: initialResults[type], ...(before.containerID !== '' && { drop: before.containerID }) }
     : { state };
   if (state.onHold) return { ...known, next: 'wait' };
   if (container.state !== 'running') {

@@ -94,7 +94,7 @@ export class ProbeWorker {
     const { publish, probeContainer, view } = this.deps;
     const step = nextProbeStep(this.deps, this.state, view());
     this.state = step.state;
-    if (step.forget !== undefined) publish(step.forget, undefined);
+    if (step.drop !== undefined) publish(step.drop, undefined);
     if (step.publish !== undefined) publish(step.state.containerID, step.publish);
     if (step.next !== 'probe') return step.next === 'wait';
     const outcome = await probeContainer(step.state.containerID, signal);

@@ -31,7 +31,7 @@ export interface CgroupMemory {
 const maxLimitBytes = 2 ** 62;
 
 /** What to read in addition to CPU time and memory. Each needs more files. */
-export interface WantedFigures {
+export interface WantedUsage {
   tasks?: boolean;
   /** `unused` on a machine without swap: the usage is 0. */
   swap?: 'measured' | 'unused';
@@ -48,7 +48,7 @@ export type StillUsage = Pick<CgroupUsage, 'memory' | 'tasks'>;
 export function readCgroupUsage(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   sources: CgroupSources,
-  { cgroup, cpuNanos, wanted }: { cgroup: string; cpuNanos: number | undefined; wanted: WantedFigures },
+  { cgroup, cpuNanos, wanted }: { cgroup: string; cpuNanos: number | undefined; wanted: WantedUsage },
   still: (read: () => StillUsage) => StillUsage = (read) => read(),
 ): CgroupUsage | undefined {
   const { memory, tasks } = still(() => readStill(files, sources, cgroup, wanted));
@@ -66,7 +66,7 @@ function readStill(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   { memory, pids }: CgroupSources,
   cgroup: string,
-  wanted: WantedFigures,
+  wanted: WantedUsage,
 ): StillUsage {
   const still: StillUsage = {};
   const read = memory && readMemory(files, memory, cgroup, wanted.swap);
@@ -94,7 +94,7 @@ function readMemory(
   files: Pick<KeptFiles, 'read' | 'readNumber'>,
   { version, top }: CgroupSource,
   cgroup: string,
-  wantedSwap: WantedFigures['swap'],
+  wantedSwap: WantedUsage['swap'],
 ): CgroupMemory | undefined {
   const folder = `${top}${cgroup}`;
   const names = version === 1 ? filesV1 : filesV2;

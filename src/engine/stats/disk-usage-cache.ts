@@ -10,7 +10,7 @@ import type { Meter } from '../view/meter.ts';
 import { blockBytes, treeUsage, type TreeUsage, usedDisk } from '../volumes/disk-usage.ts';
 import { flatUsage } from '../volumes/flat-usage.ts';
 import type { MeasuredVolume } from '../volumes/measured-volume.ts';
-import { diskStats } from './figures.ts';
+import { diskStats } from './usage-stats.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
 import type { Filesystems } from './filesystem-stats.ts';
 import type { StatsPod } from './stats-pods.ts';

@@ -4,7 +4,7 @@ import { withTimeout } from '../../flow/with-timeout.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 
 /** Size and free space of a whole file system, in bytes and inodes. */
-export type FilesystemFigures = Required<FsUsage>;
+export type FilesystemSize = Required<FsUsage>;
 
 /**
  * How long a disk that does not answer, such as a network file system, may delay a sample. `slow` applies if an earlier
@@ -19,19 +19,19 @@ const maxSlowPaths = 1000;
 
 /** Reads file systems, each at most once at a time. */
 export class Filesystems {
-  private readonly underWay = new Map<string, Promise<FilesystemFigures>>();
+  private readonly underWay = new Map<string, Promise<FilesystemSize>>();
   /** Paths whose last read took long. */
   private readonly slow = new Set<string>();
 
   constructor(
     private readonly clock: Clock,
-    private readonly readFigures = readFilesystem,
+    private readonly readSize = readFilesystem,
   ) {}
 
   /**
    * Reads the file system at a path. Resolves with undefined if it does not answer in time, or if the path is missing.
    */
-  async read(path: string): Promise<FilesystemFigures | undefined> {
+  async read(path: string): Promise<FilesystemSize | undefined> {
     const asked = this.underWay.get(path);
     const ms = patienceMs[asked === undefined && !this.slow.has(path) ? 'usual' : 'slow'];
     try {
@@ -41,9 +41,9 @@ export class Filesystems {
     }
   }
 
-  private begin(path: string): Promise<FilesystemFigures> {
+  private begin(path: string): Promise<FilesystemSize> {
     const begunMonotonic = this.clock.monotonic();
-    const reading = this.readFigures(path).finally(() => {
+    const reading = this.readSize(path).finally(() => {
       this.underWay.delete(path);
       if (this.slow.size >= maxSlowPaths) this.slow.clear();
       if (this.clock.monotonic() - begunMonotonic > longMs) this.slow.add(path);
@@ -56,7 +56,7 @@ export class Filesystems {
   }
 }
 
-async function readFilesystem(path: string): Promise<FilesystemFigures> {
+async function readFilesystem(path: string): Promise<FilesystemSize> {
   const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
   return {
     availableBytes: bavail * bsize,

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
 
-interface Known<Figures> {
+interface Known<Values> {
   cpuNanos: number;
   readAtMonotonic: number;
-  figures: Figures;
+  values: Values;
   /** The newest sample that had the cgroup. */
   sample: number;
 }
@@ -18,8 +18,8 @@ const defaultMaxAgeMs = 60_000;
  * Keeps values of cgroups, and does not read them again while no process of the cgroup runs. kubelet: cadvisor
  * manager/container.go nextHousekeepingInterval
  */
-export class IdleCgroups<Figures> {
-  private readonly known = new Map<string, Known<Figures>>();
+export class IdleCgroups<Values> {
+  private readonly known = new Map<string, Known<Values>>();
   private sample = 0;
   private readonly maxAgeMs: number;
 
@@ -33,19 +33,19 @@ export class IdleCgroups<Figures> {
   /**
    * Calls `read` unless the CPU time is the same as in the previous sample. `cpuNanos` is undefined if it is not known.
    */
-  figuresOf(path: string, cpuNanos: number | undefined, read: () => Figures): Figures {
+  valuesOf(path: string, cpuNanos: number | undefined, read: () => Values): Values {
     const known = this.known.get(path);
     const nowMonotonic = this.clock.monotonic();
     const isIdle = known?.cpuNanos === cpuNanos && cpuNanos !== undefined;
     if (known !== undefined && isIdle && nowMonotonic - known.readAtMonotonic < this.maxAgeMs) {
       known.sample = this.sample;
-      return known.figures;
+      return known.values;
     }
-    const figures = read();
+    const values = read();
     if (cpuNanos !== undefined) {
-      this.known.set(path, { cpuNanos, readAtMonotonic: nowMonotonic, figures, sample: this.sample });
+      this.known.set(path, { cpuNanos, readAtMonotonic: nowMonotonic, values, sample: this.sample });
     }
-    return figures;
+    return values;
   }
 
   /** Call this after each sample. Drops cgroups that the sample did not read. */

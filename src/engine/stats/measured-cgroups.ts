@@ -1,7 +1,7 @@
 import { type CgroupDetails, readCgroupDetails } from './cgroup-details.ts';
 import { type CgroupUsage, readCgroupUsage, readCPU } from './cgroup-usage.ts';
 import { type DiskCounters, diskCounters } from './disk-counters.ts';
-import { cpuStats, memoryStats } from './figures.ts';
+import { cpuStats, memoryStats } from './usage-stats.ts';
 import type { IdleCgroups } from './idle-cgroups.ts';
 import type { KeptFiles } from './kept-files.ts';
 import { type KernelFiles, numberOf } from './kernel-files.ts';
@@ -38,7 +38,7 @@ export interface MeasuredCgroup {
 }
 
 /** Values that stay the same while no process of the cgroup runs. */
-export interface CgroupFigures {
+export interface StillValues {
   details: CgroupDetails;
   /** Absent if summaries have it. */
   usage?: CgroupUsage | undefined;
@@ -58,7 +58,7 @@ interface Request {
   /** Files below /proc, and lists. */
   files: KernelFiles;
   cgroupFiles: Pick<KeptFiles, 'read' | 'readNumber'>;
-  idle: Pick<IdleCgroups<CgroupFigures>, 'figuresOf'>;
+  idle: Pick<IdleCgroups<StillValues>, 'valuesOf'>;
   host: Pick<StatsHost, 'cgroups' | 'procFolder'>;
   paths: Pick<PodCgroupPaths, 'ofPod' | 'ofContainer'>;
   /** Milliseconds since the epoch. */
@@ -122,8 +122,8 @@ function measure(
   const { cgroupFiles, idle, host, now } = request;
   const path = named.path === '/' ? '' : named.path;
   const cpuNanos = readCPU(cgroupFiles, host.cgroups.cpu, path);
-  const { details, usage, processes } = idle.figuresOf(path, cpuNanos, () =>
-    readFigures(request, path, cpuNanos, wanted),
+  const { details, usage, processes } = idle.valuesOf(path, cpuNanos, () =>
+    readStillValues(request, path, cpuNanos, wanted),
   );
   const measured: MeasuredCgroup = { ...named, time: new Date(now).toISOString(), details };
   if (usage !== undefined) measured.usage = usageStats(usage, measured.time);
@@ -132,12 +132,12 @@ function measure(
   return { measured, pid: processes?.pid };
 }
 
-function readFigures(
+function readStillValues(
   request: Request,
   path: string,
   cpuNanos: number | undefined,
   { usage = false, processes = false }: Wanted,
-): CgroupFigures {
+): StillValues {
   const { cgroupFiles, host } = request;
   return {
     details: readCgroupDetails(cgroupFiles, host.cgroups, path),

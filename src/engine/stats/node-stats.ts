@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
-import type { CgroupMemory, WantedFigures } from './cgroup-usage.ts';
+import type { CgroupMemory, WantedUsage } from './cgroup-usage.ts';
 import { keyedNumber } from './kernel-files.ts';
 import { networkStats } from './network-stats.ts';
-import { cpuStats, memoryStats, swapStats } from './figures.ts';
+import { cpuStats, memoryStats, swapStats } from './usage-stats.ts';
 import { parseProcessCgroup } from './process-cgroup.ts';
 import type { ContainerStats, MemoryStats, NodeStats, RlimitStats, SwapStats } from './summary.ts';
 import type { UsageReader } from './usage-reader.ts';
@@ -14,7 +14,7 @@ interface NodeRequest {
   /** Path of the cgroup that contains all pods, below the mount. */
   podsCgroup: string;
   /** What to read of groups of processes. Empty if only CPU and memory are needed. */
-  wanted: WantedFigures;
+  wanted: WantedUsage;
 }
 
 /** Reads the usage of the machine from its root cgroup and from /proc. kubelet: server/stats/summary.go Get */

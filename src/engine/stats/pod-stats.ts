@@ -1,8 +1,8 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { PodDiskUsage, UsedDisk } from './disk-usage-cache.ts';
-import { cpuStats, diskStats, memoryStats, swapStats } from './figures.ts';
-import type { FilesystemFigures } from './filesystem-stats.ts';
-import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
+import { cpuStats, diskStats, memoryStats, swapStats } from './usage-stats.ts';
+import type { FilesystemSize } from './filesystem-stats.ts';
+import type { RuntimeContainerUsage, RuntimePodUsage } from './runtime-usage.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type {
   ContainerStats,
@@ -18,23 +18,23 @@ import type { Reading } from './usage-reader.ts';
 
 /** Sources for a container in addition to its cgroup. */
 export interface ContainerSources {
-  runtime: RuntimeContainerFigures | undefined;
+  runtime: RuntimeContainerUsage | undefined;
   /** Free swap of the machine, in bytes. */
   swapFreeBytes: number | undefined;
   /** The disk with its writable layer. */
-  layerDisk: FilesystemFigures | undefined;
+  layerDisk: FilesystemSize | undefined;
   logs: UsedDisk | undefined;
-  rootFs: FilesystemFigures | undefined;
+  rootFs: FilesystemSize | undefined;
 }
 
 /** Sources for a pod in addition to its cgroup. */
 export interface PodSources {
-  runtime: RuntimePodFigures | undefined;
+  runtime: RuntimePodUsage | undefined;
   network: NetworkStats | undefined;
   disk: PodDiskUsage | undefined;
   /** Usage of volumes whose drivers report it. */
   driverVolumes: readonly VolumeStats[];
-  rootFs: FilesystemFigures | undefined;
+  rootFs: FilesystemSize | undefined;
   /** Undefined if the pod has no manifest. */
   pod: Pod | undefined;
 }
@@ -103,7 +103,7 @@ function containerSwap({ time, cgroup }: Reading, swapFreeBytes = 0): SwapStats 
 function ephemeralStorageStats(
   containers: readonly ContainerStats[],
   disk: PodDiskUsage | undefined,
-  rootFs: FilesystemFigures | undefined,
+  rootFs: FilesystemSize | undefined,
   pod: Pod | undefined,
 ): FsStats | undefined {
   const sum = { time: '', usedBytes: 0, inodesUsed: 0 };

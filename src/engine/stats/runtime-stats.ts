@@ -7,13 +7,13 @@ import { errorMessage } from '../../errors.ts';
 import { withTimeout } from '../../flow/with-timeout.ts';
 import type { Logger } from '../../logger.ts';
 import {
-  containerFigures,
-  diskFigures,
-  podFigures,
-  type RuntimeContainerFigures,
+  containerUsage,
+  diskUsage,
+  podUsage,
+  type RuntimeContainerUsage,
   type RuntimeDisk,
-  type RuntimePodFigures,
-} from './runtime-figures.ts';
+  type RuntimePodUsage,
+} from './runtime-usage.ts';
 
 interface Deps {
   runtime: Pick<RuntimeService, 'listContainerStats' | 'listPodSandboxStats'>;
@@ -40,7 +40,7 @@ export class RuntimeStats {
   private readonly retryAtMonotonic = new Map<string, number>();
 
   /** The last answer about containers. */
-  private known: { atMonotonic: number; containers: ReadonlyMap<string, RuntimeContainerFigures> } = {
+  private known: { atMonotonic: number; containers: ReadonlyMap<string, RuntimeContainerUsage> } = {
     atMonotonic: -Infinity,
     containers: new Map(),
   };
@@ -54,27 +54,25 @@ export class RuntimeStats {
    * Returns the running containers of all owners, by id. Reuses an answer that is at most `maxAgeMs` old, because the
    * runtime has to query a separate process for each container.
    */
-  async containers({ maxAgeMs }: { maxAgeMs: number }): Promise<ReadonlyMap<string, RuntimeContainerFigures>> {
+  async containers({ maxAgeMs }: { maxAgeMs: number }): Promise<ReadonlyMap<string, RuntimeContainerUsage>> {
     const { clock, runtime } = this.deps;
     const askedAtMonotonic = clock.monotonic();
     if (askedAtMonotonic - this.known.atMonotonic < maxAgeMs) return this.known.containers;
     const answer = await this.ask('ListContainerStats', (options) => runtime.listContainerStats({}, options));
     if (answer === undefined) return new Map();
     const now = clock.now();
-    const figures = answer.stats.map((stats) => [stats.attributes?.id ?? '', containerFigures(stats, now)] as const);
+    const figures = answer.stats.map((stats) => [stats.attributes?.id ?? '', containerUsage(stats, now)] as const);
     this.known = { atMonotonic: askedAtMonotonic, containers: new Map(figures) };
     return this.known.containers;
   }
 
   /** Returns the pods of all owners, by UID. */
-  async pods(): Promise<ReadonlyMap<string, RuntimePodFigures>> {
+  async pods(): Promise<ReadonlyMap<string, RuntimePodUsage>> {
     const answer = await this.ask('ListPodSandboxStats', (options) =>
       this.deps.runtime.listPodSandboxStats({}, options),
     );
     const now = this.deps.clock.now();
-    return new Map(
-      (answer?.stats ?? []).map((stats) => [stats.attributes?.metadata?.uid ?? '', podFigures(stats, now)]),
-    );
+    return new Map((answer?.stats ?? []).map((stats) => [stats.attributes?.metadata?.uid ?? '', podUsage(stats, now)]));
   }
 
   /**
@@ -89,9 +87,9 @@ export class RuntimeStats {
     // The disk does not change, and its free space is read elsewhere.
     if (answer === undefined) return this.knownDisks.disks;
     const now = clock.now();
-    const imageFs = diskFigures(answer.imageFilesystems[0], now);
+    const imageFs = diskUsage(answer.imageFilesystems[0], now);
     // Older runtimes report one disk for both.
-    const containerFs = diskFigures(answer.containerFilesystems[0], now) ?? imageFs;
+    const containerFs = diskUsage(answer.containerFilesystems[0], now) ?? imageFs;
     const disks = { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
     this.knownDisks = { atMonotonic: askedAtMonotonic, disks };
     return disks;

@@ -1,18 +1,18 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import type { StillUsage, WantedFigures } from './cgroup-usage.ts';
+import type { StillUsage, WantedUsage } from './cgroup-usage.ts';
 import { addedDisk, type DiskUsageCache } from './disk-usage-cache.ts';
 import type { DriverUsageCache } from './driver-usage-cache.ts';
-import { diskStats } from './figures.ts';
-import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
+import { diskStats } from './usage-stats.ts';
+import type { FilesystemSize, Filesystems } from './filesystem-stats.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
 import { IdleCgroups } from './idle-cgroups.ts';
-import { type CgroupFigures, measureNode, measurePod, type MeasuredCgroup } from './measured-cgroups.ts';
+import { type StillValues, measureNode, measurePod, type MeasuredCgroup } from './measured-cgroups.ts';
 import { networkStats } from './network-stats.ts';
 import { hasSwap, readNodeStats } from './node-stats.ts';
 import { PodCgroupPaths } from './pod-cgroup-paths.ts';
 import { containerStats, podStats } from './pod-stats.ts';
-import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
+import type { RuntimeContainerUsage, RuntimePodUsage } from './runtime-usage.ts';
 import type { RuntimeDisks, RuntimeStats } from './runtime-stats.ts';
 import type { DiskUsage } from './stats-provider.ts';
 import type { StatsHost } from './stats-host.ts';
@@ -41,17 +41,17 @@ export interface SamplerDeps {
 
 /** Values that come from the runtime and the disks, not from cgroups. */
 interface Reported {
-  containers: ReadonlyMap<string, RuntimeContainerFigures>;
-  pods: ReadonlyMap<string, RuntimePodFigures>;
+  containers: ReadonlyMap<string, RuntimeContainerUsage>;
+  pods: ReadonlyMap<string, RuntimePodUsage>;
   disks: RuntimeDisks;
   /** Disks, each by a path on it. */
-  filesystems: ReadonlyMap<string, FilesystemFigures>;
+  filesystems: ReadonlyMap<string, FilesystemSize>;
 }
 
 interface SampleContext extends Reported {
   cpuAndMemoryOnly: boolean;
-  wanted: WantedFigures;
-  wantedOfPods: WantedFigures;
+  wanted: WantedUsage;
+  wantedOfPods: WantedUsage;
   /** Undefined if every value must be read. */
   idle: IdleCgroups<StillUsage> | undefined;
   swapFreeBytes: number | undefined;
@@ -85,7 +85,7 @@ export class Sampler {
   private readonly reader: UsageReader;
   /** Reader for samples without pods. It is separate, because each sample drops the pods that it did not read. */
   private readonly nodeReader: UsageReader;
-  private readonly idle: IdleCgroups<CgroupFigures>;
+  private readonly idle: IdleCgroups<StillValues>;
   /** Still values: one cache for full samples, and one for samples with only CPU and memory. */
   private readonly still: Record<'all' | 'cpuAndMemory', IdleCgroups<StillUsage>>;
   /** Networks of idle pods, by sandbox. */
@@ -117,7 +117,7 @@ export class Sampler {
       drivers?.refresh(pods);
     }
     const reported = await this.ask(pods, cpuAndMemoryOnly, anew ? 0 : imagesPeriodMs);
-    const wanted: WantedFigures = cpuAndMemoryOnly
+    const wanted: WantedUsage = cpuAndMemoryOnly
       ? {}
       : { swap: hasSwap(this.reader) ? 'measured' : 'unused', pressure: true };
     const kernel = readNodeStats(this.reader, { podsCgroup, wanted });
@@ -144,7 +144,7 @@ export class Sampler {
     const time = new Date(clock.now()).toISOString();
     // Their free space is from now.
     const disks = Object.fromEntries(Object.entries(reported.disks).map(([name, disk]) => [name, { ...disk, time }]));
-    const wanted: WantedFigures = { tasks: true };
+    const wanted: WantedUsage = { tasks: true };
     const kernel = readNodeStats(this.nodeReader, { podsCgroup, wanted });
     this.nodeReader.endSample();
     const context = { ...reported, disks, cpuAndMemoryOnly: false };
@@ -209,9 +209,10 @@ export class Sampler {
     }
     const ours = pods.flatMap((pod) => pod.containers.map(({ id }) => containers.get(id)?.writableLayer));
     const paths = [...ours, disks.imageFs, disks.containerFs].flatMap((disk) => disk?.mountpoint ?? []);
-    const read = [...new Set([rootDir, ...paths])].map(
-      async (path): Promise<[string, FilesystemFigures | undefined]> => [path, await filesystems.read(path)],
-    );
+    const read = [...new Set([rootDir, ...paths])].map(async (path): Promise<[string, FilesystemSize | undefined]> => [
+      path,
+      await filesystems.read(path),
+    ]);
     const known = (await Promise.all(read)).flatMap(([path, figures]) => (figures ? [[path, figures] as const] : []));
     return { containers, pods: runtimePods, disks, filesystems: new Map(known) };
   }
@@ -274,7 +275,7 @@ export class Sampler {
   /** If `mayBeOlder`, reuses the values of an idle pod, with the time when they were read. */
   private networkOf(pod: StatsPod, { time, cgroup }: Reading, mayBeOlder: boolean): NetworkStats | undefined {
     const read = (): NetworkStats | undefined => this.readNetwork(pod, time);
-    return mayBeOlder ? this.quietNetworks.figuresOf(pod.sandboxID, cgroup?.cpuNanos, read) : read();
+    return mayBeOlder ? this.quietNetworks.valuesOf(pod.sandboxID, cgroup?.cpuNanos, read) : read();
   }
 
   /** Reads the interfaces in a pod's network, as its sandbox sees them. */

@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts';
-import { type CgroupUsage, readCgroupUsage, readCPU, type StillUsage, type WantedFigures } from './cgroup-usage.ts';
+import { type CgroupUsage, readCgroupUsage, readCPU, type StillUsage, type WantedUsage } from './cgroup-usage.ts';
 import { CPURates } from './cpu-rates.ts';
 import type { IdleCgroups } from './idle-cgroups.ts';
 import { KeptFiles } from './kept-files.ts';
 import { KernelFiles } from './kernel-files.ts';
-import type { RuntimeCPU } from './runtime-figures.ts';
+import type { RuntimeCPU } from './runtime-usage.ts';
 import type { StatsHost } from './stats-host.ts';
 
 /** One reading of the usage of a cgroup. */
@@ -22,7 +22,7 @@ export interface Reading {
 export interface UsageRequest {
   /** Path below the mount, empty for the root. */
   cgroup: string | undefined;
-  wanted: WantedFigures;
+  wanted: WantedUsage;
   /** Reuses the last values of the cgroup while it is idle. */
   idle?: IdleCgroups<StillUsage> | undefined;
   /** The parent cgroup, as read earlier in this sample. If it is idle, no process of this one has run. */
@@ -72,7 +72,7 @@ export class UsageReader {
     }
     const cpuNanos = (above?.isIdle === true ? before : undefined) ?? readCPU(cgroupFiles, host.cgroups.cpu, cgroup);
     return readCgroupUsage(cgroupFiles, host.cgroups, { cgroup, cpuNanos, wanted }, (read) =>
-      idle.figuresOf(cgroup, cpuNanos, read),
+      idle.valuesOf(cgroup, cpuNanos, read),
     );
   }
 

@@ -6,7 +6,7 @@ import { isPodPhaseTerminal } from '../../api/values/pod-phase.ts';
 import { firstBytes } from '../../text/bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 import { isPodInitialized, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { maxTerminationMessageBytes } from '../redaction/outgoing-text.ts';
+import { maxTerminationMessageBytes } from '../redaction/redactor.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { type ContainerKind, convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';

@@ -4,7 +4,7 @@ import { isPodReady } from '../../api/values/pod-conditions.ts';
 import { podRef } from '../../api/values/pod-names.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
-import type { OutgoingText } from '../redaction/outgoing-text.ts';
+import type { Redactor } from '../redaction/redactor.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { retryTexts } from '../view/retry-texts.ts';
 import type { Rejection } from '../view/snapshot.ts';
@@ -12,7 +12,7 @@ import { setContainerReadiness, setContainerStartup } from './set-container-read
 
 interface Deps {
   emit: Emit;
-  outgoing: Pick<OutgoingText, 'status'>;
+  redactor: Pick<Redactor, 'status'>;
   /** Called when a pod that this agent worked on starts over. */
   onStartOver?: (uid: string) => void;
 }
@@ -32,8 +32,8 @@ export class StatusManager {
   /** Stores the status. Emits an event if it changed. */
   setPodStatus(pod: Pod, newStatus: PodStatus): void {
     const { uid } = pod.metadata;
-    const { emit, outgoing } = this.deps;
-    const status = outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
+    const { emit, redactor } = this.deps;
+    const status = redactor.status({ ...newStatus, ...this.evicted.get(uid) });
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
     emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isPodReady(status) });

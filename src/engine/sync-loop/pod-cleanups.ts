@@ -34,7 +34,7 @@ export interface PodCleanupsDeps {
   syncer: Pick<KubeletPodSyncer, 'retry'>;
   events: EventBus;
   backOff: BackOff;
-  imageManager: Pick<ImageManager, 'forgetFailures'>;
+  imageManager: Pick<ImageManager, 'clearFailures'>;
   services: Pick<Services, 'update'>;
   evictions: PodEvictions;
   garbage: PodGarbage;
@@ -137,7 +137,7 @@ export class PodCleanups {
     // A finished pod may have freed resources.
     this.deps.inPlaceUpdates.proceed();
     backOff.gc();
-    this.deps.imageManager.forgetFailures();
+    this.deps.imageManager.clearFailures();
 
     const isPodDue = podManager.pods().some((pod) => !workers.has(pod.metadata.uid)) || evictions.areWaiting;
     const isEnding = [...working.values()].some(({ orphan }) => orphan);

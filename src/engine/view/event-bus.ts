@@ -23,7 +23,7 @@ export function isKeptByPod(event: KubeletEvent): event is PodEvent & { pod: Pod
 interface EventBusDeps {
   clock: Clock;
   /** Bounds the texts of an event and redacts values of Secrets. */
-  outgoing: { event<E extends KubeletEvent>(event: E): E };
+  redactor: { event<E extends KubeletEvent>(event: E): E };
   faults: Pick<Faults, 'record'>;
 }
 
@@ -37,8 +37,8 @@ export class EventBus {
   constructor(private readonly deps: EventBusDeps) {}
 
   readonly emit: Emit = (event) => {
-    const { clock, outgoing } = this.deps;
-    const stamped = outgoing.event<KubeletEvent>({ at: clock.now(), ...event });
+    const { clock, redactor } = this.deps;
+    const stamped = redactor.event<KubeletEvent>({ at: clock.now(), ...event });
     if (isKeptByPod(stamped)) this.remember(stamped.pod.uid, stamped);
     for (const listener of this.listeners) this.notify(listener, stamped);
   };

@@ -9,7 +9,7 @@ import { pathExists } from '../../files/path-exists.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { FsUsage } from '../host/fs-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
-import { claimNotes } from '../persistent-volumes/claim-uses.ts';
+import { claimRecords } from '../persistent-volumes/claim-uses.ts';
 import type { PathGuard } from '../host/path-guard.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
@@ -109,7 +109,7 @@ export class VolumeManager {
     await this.deps.csi?.tearDownPersistent(uid);
     await removeIfPresent(nfsFolder(podDir));
     // The claims are in use until here.
-    await removeIfPresent(join(podDir, 'plugins', claimNotes));
+    await removeIfPresent(join(podDir, 'plugins', claimRecords));
     this.wakeWaitingPods();
   }
 
@@ -189,8 +189,8 @@ export class VolumeManager {
 async function foldersToRemove(podDir: string): Promise<string[]> {
   const present = await listFolder(podDir);
   const plugins = await listFolder(join(podDir, 'plugins'));
-  const markers = plugins.filter((name) => name !== claimNotes).map((name) => join('plugins', name));
-  const order = plugins.includes(claimNotes) ? [...markers, 'volumes', 'plugins'] : ['plugins', 'volumes'];
+  const markers = plugins.filter((name) => name !== claimRecords).map((name) => join('plugins', name));
+  const order = plugins.includes(claimRecords) ? [...markers, 'volumes', 'plugins'] : ['plugins', 'volumes'];
   return ['volume-subpaths', ...order].filter((folder) => present.includes(folder) || markers.includes(folder));
 }
 

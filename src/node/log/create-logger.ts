@@ -36,7 +36,7 @@ export async function createLogger(
   const destination = logFile === undefined ? openStderr(onDropped) : await openFile(logFile);
   const line = format === 'json' ? jsonLine : await textLineOf(logFile === undefined);
   const write = (entry: string): void => {
-    destination.write(line(outgoingEntry(entry, secrets)));
+    destination.write(line(redactedEntry(entry, secrets)));
   };
   const timestamp = format === 'json' ? { timestamp: pino.stdTimeFunctions.isoTime } : {};
   const all = pino({ level: isLevel(level) ? levels[0] : level, base: null, ...timestamp }, { write });
@@ -111,7 +111,7 @@ type Facts = Record<string, unknown>;
  * Makes an entry safe to write: bounds each string, redacts values of Secrets, and cuts the whole entry to its limit.
  * `entry` is pino's JSON.
  */
-export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
+export function redactedEntry(entry: string, secrets: SecretValues): Facts {
   let bytesLeft: number = textLimits.logEntry;
   const clean = (text: string): string => {
     const bounded = boundedText(secrets.hide(text), Math.min(textLimits.message, Math.max(0, bytesLeft)));

@@ -5,7 +5,7 @@ import {
   memory,
   nearPeriodsMs,
   nextReadMs,
-  type SignalFigure,
+  type SignalReading,
   ThresholdWatch,
 } from '../../../src/engine/eviction/threshold-watch.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -28,7 +28,7 @@ const threshold = (signal: EvictionSignal, text: string) => {
 
 function start(
   thresholds: ReturnType<typeof threshold>[],
-  read?: () => Map<EvictionSignal, SignalFigure>,
+  read?: () => Map<EvictionSignal, SignalReading>,
   nearPeriodMs = nearPeriodsMs.normal,
 ): ThresholdWatch {
   const watch = new ThresholdWatch({

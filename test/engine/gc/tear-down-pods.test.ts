@@ -48,7 +48,7 @@ beforeEach(async () => {
       }),
       podDirs,
       removePodCgroup: () => Promise.resolve(),
-      forgetRestarts: (uid, pod) => {
+      dropRestarts: (uid, pod) => {
         forgotten.push({ uid, pod: pod && `${pod.namespace}/${pod.name}` });
         return Promise.resolve();
       },

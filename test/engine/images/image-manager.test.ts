@@ -501,7 +501,7 @@ describe('with records of pulls', () => {
   test('an image for a container that waits is pulled ahead only if the pod may not use it', async () => {
     await pulledWithSecret();
     const ahead = (): Promise<void> =>
-      manager.pullAhead({
+      manager.prepull({
         pod,
         container: makeContainer({ image, imagePullPolicy: 'IfNotPresent' }),
         sandboxConfig: { metadata: { name: 'web' } },
@@ -666,6 +666,6 @@ describe('offline', () => {
       signal: new AbortController().signal,
     };
     const message = 'Container image "app:1" is not present, and this node is offline. The pod also lacks: init:1';
-    await expect(manager.pullAhead(request)).rejects.toMatchObject({ reason: 'ErrImageNeverPull', message });
+    await expect(manager.prepull(request)).rejects.toMatchObject({ reason: 'ErrImageNeverPull', message });
   });
 });

@@ -134,47 +134,47 @@ test('a container that ended is asked about once, and is forgotten with its pod'
 });
 
 test('a container that an event told the end of is not running, and is forgotten when the runtime does not list it', async () => {
-  const ends = new ContainerExits();
+  const exits = new ContainerExits();
   pods = new RuntimePods({
     runtime,
-    ends,
+    exits,
     readTerminationMessage: ({ exitCode }) => Promise.resolve(`said ${exitCode}`),
   });
   const podSandbox = await sandbox('a');
   const id = await container(podSandbox, 'a', 0);
-  ends.record(id, { exitCode: 2, finishedAt: start + 5, reason: 'Error' });
+  exits.record(id, { exitCode: 2, finishedAt: start + 5, reason: 'Error' });
   const ended = { id, state: 'exited', exitCode: 2, finishedAt: start + 5, reason: 'Error', message: 'said 2' };
   expect((await pods.getPods({}))[0]?.containers).toMatchObject([{ id, state: 'exited' }]);
   expect((await pods.getPodStatus('a')).containerStatuses).toMatchObject([ended]);
   expect(await pods.getContainerStatus(id, {})).toMatchObject(ended);
-  expect(ends.isUnconfirmed(id)).toBe(true);
+  expect(exits.isUnconfirmed(id)).toBe(true);
   runtime.exitContainer(id, 137, { oom: true });
   expect(await pods.getContainerStatus(id, {})).toMatchObject({
     exitCode: 137,
     reason: 'OOMKilled',
     message: 'said 137',
   });
-  expect(ends.isUnconfirmed(id)).toBe(false);
+  expect(exits.isUnconfirmed(id)).toBe(false);
   await runtime.removePodSandbox({ podSandboxId: podSandbox });
   await pods.getPods({ uid: 'a' });
-  expect(ends.ids()).toEqual([id]);
+  expect(exits.ids()).toEqual([id]);
   await pods.getPods({});
-  expect(ends.ids()).toEqual([]);
+  expect(exits.ids()).toEqual([]);
   expect(await pods.getContainerStatus(id, {})).toBeUndefined();
 });
 
 test('a container whose memory ran out while it ran keeps that as the reason of its end', () => {
-  const ends = new ContainerExits();
-  ends.record('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
+  const exits = new ContainerExits();
+  exits.record('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
   const running = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_RUNNING', reason: 'OOMKilled' });
-  expect(ends.complete(running)).toEqual({
+  expect(exits.complete(running)).toEqual({
     ...running,
     state: 'CONTAINER_EXITED',
     exitCode: 1,
     finishedAt: 7_000_000n,
   });
   const created = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_CREATED' });
-  expect(ends.complete(created)).toEqual(created);
+  expect(exits.complete(created)).toEqual(created);
 });
 
 test('the runtime may say 4 KiB of a container, and give 1 KiB as its reason', async () => {

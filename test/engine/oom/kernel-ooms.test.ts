@@ -4,7 +4,7 @@ import { cgroupKill, containerCgroup, groupKill, killed, podCgroup, systemKill }
 
 const read = (messages: readonly string[]): KernelOOM[] => {
   const ooms = new KernelOOMs();
-  return [...messages.map((message) => ooms.take(message)), ooms.flush()].filter((oom) => oom !== undefined);
+  return [...messages.map((message) => ooms.parse(message)), ooms.flush()].filter((oom) => oom !== undefined);
 };
 
 const tail = { pid: 3108, name: 'tail' };

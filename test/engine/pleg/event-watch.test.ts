@@ -61,8 +61,8 @@ beforeEach(async () => {
 /** Runs a PLEG with these streams beside it until the test ends. */
 async function start(streams: RuntimeEventStream[]): Promise<void> {
   const stopping = new AbortController();
-  const ends = new ContainerExits();
-  pods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message), ends });
+  const exits = new ContainerExits();
+  pods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message), exits });
   const pleg = new GenericPleg({
     runtime: pods,
     cache: new PodCache(),
@@ -75,7 +75,7 @@ async function start(streams: RuntimeEventStream[]): Promise<void> {
   watch = new EventWatch({
     streams,
     pleg,
-    ends,
+    exits,
     podUIDOf: (id, signal) => pods.podUIDOf(id, signal),
     onLost: () => {
       events.push('lost');

@@ -61,7 +61,7 @@ export class PlegModel implements PlegRuntime {
     const watch = new EventWatch({
       streams: [{ name: 'model', events: (signal) => this.#stream(signal) }],
       pleg: this.#pleg,
-      ends: this.#ends,
+      exits: this.#ends,
       podUIDOf: (id) => Promise.resolve(this.things.find((thing) => thing.id === id)?.podUID),
       onLost: () => undefined,
       onOutOfMemory: () => undefined,

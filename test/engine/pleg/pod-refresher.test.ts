@@ -1,4 +1,4 @@
-import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
+import { plainRedactor } from '../../fakes/plain-redactor.ts';
 import { beforeEach, expect, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { EventBus } from '../../../src/engine/view/event-bus.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   const cache = new PodCache();
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
   const pleg = new GenericPleg({ runtime: runtimePods, cache, clock, logger: silentLogger, onEvents: () => undefined });
-  events = new EventBus({ clock, outgoing: plainOutgoing, faults: silentFaults() });
+  events = new EventBus({ clock, redactor: plainRedactor, faults: silentFaults() });
   removal = undefined;
   const garbage = { removalOf: () => removal, finishFreshRemoval: () => Promise.resolve(false) };
   news = new PodRefresher({ pleg, cache, garbage, events, clock, stopped: signal });

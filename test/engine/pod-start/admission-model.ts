@@ -1,4 +1,4 @@
-import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
+import { plainRedactor } from '../../fakes/plain-redactor.ts';
 import { allDependencies } from '../../../src/api/values/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { EventBus } from '../../../src/engine/view/event-bus.ts';
@@ -31,7 +31,7 @@ export class AdmissionModel {
   /** UIDs of preempted pods, by the events that report it. */
   readonly preempted: string[] = [];
   readonly #clock = new FakeClock();
-  readonly #events = new EventBus({ clock: this.#clock, outgoing: plainOutgoing, faults: silentFaults() });
+  readonly #events = new EventBus({ clock: this.#clock, redactor: plainRedactor, faults: silentFaults() });
   readonly #catalog: readonly Pod[];
   readonly #workers = new Map<string, Worker>();
   readonly #statusManager: StatusManager;
@@ -45,7 +45,7 @@ export class AdmissionModel {
   constructor(plans: readonly PodPlan[]) {
     this.#catalog = plans.map(podOf);
     const { emit } = this.#events;
-    this.#statusManager = new StatusManager({ emit, outgoing: plainOutgoing });
+    this.#statusManager = new StatusManager({ emit, redactor: plainRedactor });
     this.#starter = new PodStarter({
       podManager: this.#podManager,
       ...startDeps((pod) => {

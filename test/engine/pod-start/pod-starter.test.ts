@@ -4,14 +4,14 @@ import { PodManager } from '../../../src/engine/pod-start/pod-manager.ts';
 import { PodStarter } from '../../../src/engine/pod-start/pod-starter.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
+import { plainRedactor } from '../../fakes/plain-redactor.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { startDeps } from './start-deps.ts';
 import { podOf } from './planned-pod.ts';
 
 test('a pod waits for its UID until it is removed', () => {
   const clock = new FakeClock();
-  const { emit } = new EventBus({ clock, outgoing: plainOutgoing, faults: silentFaults() });
+  const { emit } = new EventBus({ clock, redactor: plainRedactor, faults: silentFaults() });
   const waits = new Map<string, () => boolean>();
   const foreignPods = {
     holderOf: () => 'another kubelet-ts',
@@ -31,7 +31,7 @@ test('a pod waits for its UID until it is removed', () => {
     killPod: () => undefined,
     classProblemOf: () => undefined,
     ...{ foreignPods, clock, emit },
-    statusManager: new StatusManager({ emit, outgoing: plainOutgoing }),
+    statusManager: new StatusManager({ emit, redactor: plainRedactor }),
     onDue: () => undefined,
   });
   const pod = podOf({ cpu: 1, hostPort: 0, priority: 0, after: [] }, 0);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { type FilesystemFigures, Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
+import { type FilesystemSize, Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
-const figures: FilesystemFigures = {
+const figures: FilesystemSize = {
   ...{ availableBytes: 1, capacityBytes: 2, usedBytes: 1 },
   ...{ inodesFree: 3, inodes: 5, inodesUsed: 2 },
 };
@@ -12,7 +12,7 @@ class HeldReads {
   readonly clock = new FakeClock();
   readonly ends: unknown[] = [];
   begun = 0;
-  #answer: (read: FilesystemFigures) => void = () => undefined;
+  #answer: (read: FilesystemSize) => void = () => undefined;
   readonly #filesystems = new Filesystems(this.clock, () => {
     this.begun += 1;
     return new Promise((resolve) => {

@@ -7,7 +7,7 @@ test('a cgroup is read again when it has used CPU time, after a minute, and when
   const idle = new IdleCgroups<number>(clock);
   let reads = 0;
   const sample = (cpuNanos: number | undefined): number => {
-    const figures = idle.figuresOf('/a', cpuNanos, () => (reads += 1));
+    const figures = idle.valuesOf('/a', cpuNanos, () => (reads += 1));
     idle.endSample();
     return figures;
   };

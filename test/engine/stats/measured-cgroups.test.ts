@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { CgroupSources } from '../../../src/engine/stats/cgroup-sources.ts';
 import { IdleCgroups } from '../../../src/engine/stats/idle-cgroups.ts';
 import { KernelFiles } from '../../../src/engine/stats/kernel-files.ts';
-import { type CgroupFigures, measureNode, measurePod } from '../../../src/engine/stats/measured-cgroups.ts';
+import { type StillValues, measureNode, measurePod } from '../../../src/engine/stats/measured-cgroups.ts';
 import { PodCgroupPaths } from '../../../src/engine/stats/pod-cgroup-paths.ts';
 import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -41,7 +41,7 @@ beforeEach(async () => {
 function requestOf(sources: CgroupSources) {
   const paths = new PodCgroupPaths({ sources, cgroupRoot: '/' });
   const files = { files: new KernelFiles(), cgroupFiles: new KernelFiles() };
-  const idle = new IdleCgroups<CgroupFigures>(new FakeClock());
+  const idle = new IdleCgroups<StillValues>(new FakeClock());
   return { ...files, idle, host: { cgroups: sources, procFolder }, paths, now: Date.parse(time) };
 }
 

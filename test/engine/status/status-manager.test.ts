@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { makePod } from '../../builders/pods.ts';
-import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
+import { plainRedactor } from '../../fakes/plain-redactor.ts';
 
 test('a pod that is disrupted twice has one condition for it, which shows the last reason and the first time', () => {
-  const statusManager = new StatusManager({ emit: () => undefined, outgoing: plainOutgoing });
+  const statusManager = new StatusManager({ emit: () => undefined, redactor: plainRedactor });
   const pod = makePod();
   const ready = { type: 'Ready', status: 'False' };
   statusManager.setPodStatus(pod, { phase: 'Running', conditions: [ready] });

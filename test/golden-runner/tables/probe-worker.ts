@@ -33,7 +33,7 @@ export const probeWorker = tableAdapter<In>('probe-worker', ({ probeType: type, 
     const view = { phase: step.noStatus === true ? undefined : step.phase, container: step.container, deleting };
     const before = nextProbeStep({ type, probe, mayRestart: restartPolicy !== 'Never' }, state, view);
     state = before.state;
-    if (before.forget !== undefined) results.delete(before.forget);
+    if (before.drop !== undefined) results.delete(before.drop);
     if (before.publish !== undefined) results.set(state.containerID, before.publish);
     if (before.next === 'probe') {
       const after = afterProbe({ type, probe }, state, outcomes[step.outcome]);

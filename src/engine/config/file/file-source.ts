@@ -13,8 +13,8 @@ import { ManifestFiles } from './manifest-files.ts';
 import { hungHint, isAt, ManifestPaths } from './manifest-paths.ts';
 import { type FileChange, type Found, isLink, ManifestReader } from './manifest-reader.ts';
 import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
-import { everything, type Look, Schedule } from './schedule.ts';
-import { loadNotes, notesOrigin, saveNotes, type SourceNotes } from './source-notes.ts';
+import { everything, type Check, Schedule } from './schedule.ts';
+import { loadState, stateOrigin, saveState, type SourceState } from './source-state.ts';
 
 /** How long the first list waits for files and paths that are changing. */
 const firstListMs = 10_000;
@@ -27,7 +27,7 @@ const errorsLastMs = 1500;
 /**
  * Hung manifests may block two of Node's four threads, and hung volumes a third. The last one serves everything else.
  */
-const maxHungPlaces = 2;
+const maxHungFileSystems = 2;
 
 interface Deps extends StaticPodNode {
   /** Defaults to `file`. */
@@ -74,8 +74,8 @@ export class FileSource implements PodSource {
   /** The file changes that the watch reported since the last check of each file. */
   private readonly changes = new Map<string, FileChange>();
   private changeCount = 0;
-  /** The notes saved by the last run, until the first list of this run is complete. */
-  private notesBefore: SourceNotes | undefined;
+  /** The state saved by the last run, until the first list of this run is complete. */
+  private stateBefore: SourceState | undefined;
   private isFirstListComplete = false;
   /** `settle` calls that have been pending since the last check began. */
   private asking: (() => void)[] = [];
@@ -88,9 +88,9 @@ export class FileSource implements PodSource {
     this.guard =
       deps.guard ??
       new PathGuard({
-        maxHung: maxHungPlaces,
+        maxHung: maxHungFileSystems,
         onBack: () => {
-          this.lookSoon(everything);
+          this.checkSoon(everything);
         },
       });
     this.paths = new ManifestPaths({ ...this.deps, guard: this.guard });
@@ -101,19 +101,19 @@ export class FileSource implements PodSource {
   async run(sink: Parameters<PodSource['run']>[0], signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     const onChange = (change: ManifestChange): void => {
-      this.note(change);
+      this.recordChange(change);
     };
     this.watch = new ManifestWatch({ onChange, clock, logger });
     try {
       let update = await unlessAborted(this.read(signal), signal);
       sink.onUpdate(update);
-      if (this.asking.length > 0) this.lookSoon(everything);
+      if (this.asking.length > 0) this.checkSoon(everything);
       let asked: (() => void)[] = [];
       for (;;) {
         await this.untilDue(signal);
         asked.push(...this.asking.splice(0));
         // A hung check must not delay stopping the agent.
-        const found = await unlessAborted(this.look(), signal);
+        const found = await unlessAborted(this.runDueChecks(), signal);
         const areErrorsDue = this.errors.dueMs <= clock.monotonic();
         if (found !== undefined || areErrorsDue) {
           if (found === 'changed' || areErrorsDue) update = this.update();
@@ -136,7 +136,7 @@ export class FileSource implements PodSource {
   settle(): Promise<void> {
     return new Promise((resolve) => {
       this.asking.push(resolve);
-      this.lookSoon(everything);
+      this.checkSoon(everything);
     });
   }
 
@@ -148,19 +148,19 @@ export class FileSource implements PodSource {
   async read(signal?: AbortSignal): Promise<SourceUpdate> {
     const { clock, lastGood } = this.deps;
     const sinceMs = clock.monotonic();
-    this.lookSoon(everything);
-    await this.look();
+    this.checkSoon(everything);
+    await this.runDueChecks();
     while (this.schedule.isAwaited && clock.monotonic() - sinceMs < firstListMs) {
       await clock.sleep(Math.max(0, this.schedule.nextMs - clock.monotonic()), signal && { signal });
-      await this.look();
+      await this.runDueChecks();
     }
-    if (this.notesBefore !== undefined) {
+    if (this.stateBefore !== undefined) {
       // All files that existed at the start are read. From now on the first file to declare an object owns it.
-      await this.files.restoreOrder(this.notesBefore.contested);
-      this.notesBefore = undefined;
+      await this.files.restoreOrder(this.stateBefore.contested);
+      this.stateBefore = undefined;
       this.isFirstListComplete = true;
       this.save();
-      void lastGood?.retain(this.source, [...this.files.paths, notesOrigin]);
+      void lastGood?.retain(this.source, [...this.files.paths, stateOrigin]);
     }
     return this.update(0);
   }
@@ -188,10 +188,10 @@ export class FileSource implements PodSource {
     }
   }
 
-  private note({ file, how }: ManifestChange): void {
+  private recordChange({ file, how }: ManifestChange): void {
     this.changeCount += 1;
     if (file === undefined || this.changeCount > maxChanges) {
-      this.lookSoon(everything);
+      this.checkSoon(everything);
       return;
     }
     // If both changed, a write in place wins over a changed entry, because the content may be incomplete. For an
@@ -199,12 +199,12 @@ export class FileSource implements PodSource {
     const kept = this.paths.isIgnored(file) ? 'entry' : 'written';
     this.changes.set(file, this.changes.get(file) === kept ? kept : how);
     // A process that writes constantly must not keep the source busy.
-    if (how !== 'written' || !this.schedule.has(file)) this.lookSoon(file);
+    if (how !== 'written' || !this.schedule.has(file)) this.checkSoon(file);
   }
 
-  private lookSoon(look: Look): void {
+  private checkSoon(check: Check): void {
     const beforeMs = this.schedule.nextMs;
-    this.schedule.by(look, this.deps.clock.monotonic(), true);
+    this.schedule.by(check, this.deps.clock.monotonic(), true);
     if (this.schedule.nextMs < beforeMs) this.wakeUp();
   }
 
@@ -213,40 +213,40 @@ export class FileSource implements PodSource {
   }
 
   /** Runs the due checks. Returns undefined if some files were checked, and none changed. */
-  private async look(): Promise<'changed' | 'everything is the same' | undefined> {
-    const due = this.schedule.take(this.deps.clock.monotonic());
+  private async runDueChecks(): Promise<'changed' | 'same' | undefined> {
+    const due = this.schedule.takeDue(this.deps.clock.monotonic());
     this.changeCount = 0;
     const isEverything = due.has(everything);
-    const hasChanged = await (isEverything ? this.lookAtEverything() : this.lookAtSome(due));
+    const hasChanged = await (isEverything ? this.checkEverything() : this.checkSome(due));
     this.save();
     if (hasChanged) return 'changed';
-    return isEverything ? 'everything is the same' : undefined;
+    return isEverything ? 'same' : undefined;
   }
 
   /** Returns false if nothing changed. */
-  private async lookAtEverything(): Promise<boolean> {
+  private async checkEverything(): Promise<boolean> {
     const { clock, fileCheckFrequencyMs, lastGood, paths } = this.deps;
-    if (!this.isFirstListComplete && this.notesBefore === undefined) {
-      this.notesBefore = await loadNotes(this.source, lastGood);
-      this.paths.mountPoints = this.notesBefore.mountPoints;
+    if (!this.isFirstListComplete && this.stateBefore === undefined) {
+      this.stateBefore = await loadState(this.source, lastGood);
+      this.paths.mountPoints = this.stateBefore.mountPoints;
       await this.paths.readMountPoints();
     }
     this.watch?.beginRound();
     for (const path of paths) await this.unlessHung(path, async () => this.watch?.followPath(path));
-    const arePathsNew = (await this.paths.look(() => true)) !== 'same';
+    const arePathsNew = (await this.paths.check(() => true)) !== 'same';
     const rescanMs = this.paths.isUnmounted ? Math.min(mountCheckMs, fileCheckFrequencyMs) : fileCheckFrequencyMs;
     this.schedule.by(everything, clock.monotonic() + untilTick(clock, rescanMs), false);
     if (!this.isFirstListComplete) await this.files.restore((file) => this.paths.mayHaveHad(file));
     for (const link of this.paths.links) await this.unlessHung(link, async () => this.watch?.followLink(link));
-    const hasChanged = await this.lookAt(this.takeChanges([...this.paths.files, ...this.files.paths]));
+    const hasChanged = await this.checkFiles(this.takeChanges([...this.paths.files, ...this.files.paths]));
     this.watch?.endRound();
-    this.paths.noteMountPoints((path) => this.files.paths.some((file) => isAt(file, path)));
+    this.paths.recordMountPoints((path) => this.files.paths.some((file) => isAt(file, path)));
     void lastGood?.retry();
     return hasChanged || arePathsNew;
   }
 
-  private async lookAtSome(due: ReadonlySet<Look>): Promise<boolean> {
-    const changes = this.takeChanges([...due].filter((look) => typeof look === 'string'));
+  private async checkSome(due: ReadonlySet<Check>): Promise<boolean> {
+    const changes = this.takeChanges([...due].filter((check) => typeof check === 'string'));
     const ignored: string[] = [];
     for (const [file, change] of changes) {
       // Any change may mean that a link replaced the file.
@@ -257,8 +257,8 @@ export class FileSource implements PodSource {
       changes.delete(file);
       if (change === 'entry') ignored.push(file);
     }
-    const hasChanged = await this.lookAtPathsOf(ignored);
-    return (await this.lookAt(changes)) || hasChanged;
+    const hasChanged = await this.checkPathsOf(ignored);
+    return (await this.checkFiles(changes)) || hasChanged;
   }
 
   /** Removes the reported changes of these files and returns them. */
@@ -269,48 +269,49 @@ export class FileSource implements PodSource {
   }
 
   /** Checks the paths of these files. Returns false if neither the paths nor their problems changed. */
-  private async lookAtPathsOf(files: readonly string[]): Promise<boolean> {
+  private async checkPathsOf(files: readonly string[]): Promise<boolean> {
     if (files.length === 0) return false;
-    const change = await this.paths.look((path) => files.some((file) => isAt(file, path)));
-    if (change === 'other') this.lookSoon(everything);
+    const change = await this.paths.check((path) => files.some((file) => isAt(file, path)));
+    if (change === 'other') this.checkSoon(everything);
     return change !== 'same';
   }
 
   /** Checks files. Returns false if none changed. */
-  private async lookAt(changes: ReadonlyMap<string, FileChange>): Promise<boolean> {
+  private async checkFiles(changes: ReadonlyMap<string, FileChange>): Promise<boolean> {
     const links = new Set(this.paths.links);
     const requests = [...changes].map(([path, change]) => {
       // A link may lead to a different file system than its folder's.
-      const place = links.has(path) ? path : this.paths.pathOf(path);
-      return { path, place, change, known: this.files.fingerprint(path) };
+      const guardPath = links.has(path) ? path : this.paths.pathOf(path);
+      return { path, guardPath, change, known: this.files.fingerprint(path) };
     });
     // New files are added in order of their names.
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const found = await this.reader.look(requests.filter(({ path }) => !this.paths.isAway(path)));
+    const found = await this.reader.read(requests.filter(({ path }) => !this.paths.isAway(path)));
     const missing = [...found.keys()].filter((file) => found.get(file)?.is === 'missing' && this.files.has(file));
-    let hasChanged = await this.lookAtPathsOf(missing);
+    let hasChanged = await this.checkPathsOf(missing);
     const isAnythingRead = missing.length > 0 || [...found.values()].some(({ is }) => is === 'read');
-    if (isAnythingRead && !(await this.paths.areStill())) {
-      this.lookSoon(everything);
+    if (isAnythingRead && !(await this.paths.areUnchanged())) {
+      this.checkSoon(everything);
       return hasChanged;
     }
-    for (const [file, look] of found) hasChanged = (await this.take(file, look)) || hasChanged;
+    for (const [file, result] of found) hasChanged = (await this.apply(file, result)) || hasChanged;
     // The check of its folder reports a hung file.
-    if (requests.some(({ path, place }) => place !== path && found.get(path)?.is === 'hung')) this.lookSoon(everything);
+    if (requests.some(({ path, guardPath }) => guardPath !== path && found.get(path)?.is === 'hung'))
+      this.checkSoon(everything);
     return hasChanged;
   }
 
   /** Applies the result of checking a file. Returns false if nothing changed. */
-  private async take(file: string, found: Found): Promise<boolean> {
+  private async apply(file: string, found: Found): Promise<boolean> {
     switch (found.is) {
       case 'missing':
-        return this.removeIfGone(file);
+        return this.removeIfDue(file);
       case 'hung':
         return this.paths.links.includes(file) ? this.files.wait(file, hungProblem(file)) : false;
       case 'unchanged':
         return this.files.wait(file);
       case 'read':
-        await this.files.take(file, found.revision);
+        await this.files.store(file, found.revision);
         return true;
       case 'in writing':
         this.schedule.by(file, this.deps.clock.monotonic() + found.againInMs, !found.isLong);
@@ -326,15 +327,15 @@ export class FileSource implements PodSource {
   }
 
   /** Deletes a missing file once it counts as removed. Returns false if it stays. */
-  private removeIfGone(file: string): boolean {
+  private removeIfDue(file: string): boolean {
     if (!this.files.has(file)) return false;
-    const goneAtMs = this.paths.goneAtMs(file);
-    if (goneAtMs > this.deps.clock.monotonic()) {
-      this.schedule.by(everything, goneAtMs, true);
+    const removedAtMs = this.paths.removedAtMs(file);
+    if (removedAtMs > this.deps.clock.monotonic()) {
+      this.schedule.by(everything, removedAtMs, true);
       return false;
     }
     this.files.remove(file);
-    this.reader.forget(file);
+    this.reader.drop(file);
     return true;
   }
 
@@ -342,7 +343,7 @@ export class FileSource implements PodSource {
     // Until then the disk must keep the state of the last run.
     if (!this.isFirstListComplete) return;
     this.files.save();
-    saveNotes(this.source, this.deps.lastGood, {
+    saveState(this.source, this.deps.lastGood, {
       mountPoints: this.paths.mountPoints,
       contested: this.files.contested(),
     });

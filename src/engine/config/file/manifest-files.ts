@@ -72,7 +72,7 @@ const unread: ManifestFile = {
 export class ManifestFiles {
   /** By path, in the order in which they were first seen. */
   private readonly files = new Map<string, ManifestFile>();
-  private readonly claims = new NameOwners<string>();
+  private readonly owners = new NameOwners<string>();
   private readonly unsaved = new Map<string, Uint8Array>();
 
   constructor(private readonly deps: Deps) {}
@@ -83,7 +83,7 @@ export class ManifestFiles {
 
   /** Returns the file that owns the object with this key. Returns undefined if none declares it. */
   owner(key: string): string | undefined {
-    return this.claims.owner(key);
+    return this.owners.owner(key);
   }
 
   has(path: string): boolean {
@@ -107,7 +107,7 @@ export class ManifestFiles {
   }
 
   /** Stores a new revision of a file. */
-  async take(path: string, { fingerprint, bytes, problems, ...declared }: Revision): Promise<void> {
+  async store(path: string, { fingerprint, bytes, problems, ...declared }: Revision): Promise<void> {
     const read = { fingerprint, problems, declared, waiting: undefined };
     if (isGood(read)) {
       if (bytes !== undefined) this.unsaved.set(path, bytes);
@@ -144,7 +144,7 @@ export class ManifestFiles {
   /** Removes a deleted file and its objects. */
   remove(path: string): void {
     this.files.delete(path);
-    this.claims.set(path, []);
+    this.owners.set(path, []);
     this.unsaved.delete(path);
     void this.deps.lastGood?.remove(this.deps.source, path);
   }
@@ -157,7 +157,7 @@ export class ManifestFiles {
 
   /** Returns the objects that several files declare: by key, the paths of these files, the owner first. */
   contested(): Map<string, readonly string[]> {
-    return this.claims.contested();
+    return this.owners.contested();
   }
 
   /**
@@ -172,7 +172,7 @@ export class ManifestFiles {
         const rank = recorded.get(key)?.indexOf(file) ?? -1;
         ranks.set(file, rank >= 0 ? rank : (await this.declaredBefore(file, key)) ? files.length : files.length + 1);
       }
-      this.claims.sort(key, (a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0) || (a < b ? -1 : 1));
+      this.owners.sort(key, (a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0) || (a < b ? -1 : 1));
     }
   }
 
@@ -183,9 +183,9 @@ export class ManifestFiles {
     const refused = new Map<string, ManifestProblem>();
     const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
       const isGiven = (keys: readonly string[]): boolean => {
-        const key = this.claims.claimedByAnother(path, keys);
+        const key = this.owners.claimedByAnother(path, keys);
         if (key === undefined) return true;
-        const owner = this.claims.owner(key) ?? '';
+        const owner = this.owners.owner(key) ?? '';
         refused.set(`${path} ${key}`, declaredAlready(path, key, owner, hintFor(key), declared.namePositions));
         return false;
       };
@@ -209,10 +209,10 @@ export class ManifestFiles {
   /** Claims everything that a file declares, but no pods of workloads that another file declared first. */
   private claim(path: string, declared: Declared): void {
     const isTaken = (workload: DeclaredWorkload): boolean =>
-      ![path, undefined].includes(this.claims.owner(workloadKey(workload)));
+      ![path, undefined].includes(this.owners.owner(workloadKey(workload)));
     const taken = (declared.workloads ?? []).filter(isTaken);
     const own = withoutWorkloads(declared, taken, podUIDHash);
-    this.claims.set(path, [...claimedKeys(own), ...taken.map(workloadKey)]);
+    this.owners.set(path, [...claimedKeys(own), ...taken.map(workloadKey)]);
   }
 
   private async findLastGood(path: string): Promise<ManifestFile['lastGood']> {

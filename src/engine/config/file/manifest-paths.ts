@@ -10,12 +10,12 @@ import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
 import { HungPathError, type PathGuard } from '../../host/path-guard.ts';
 
 /** The files of a removed folder are removed after this time, because a new folder may replace it. */
-const folderGoneMs = 1000;
+const folderRemovedMs = 1000;
 /** Files missing in a recreated folder are removed after this time, because it may be filled file by file. */
 const folderFilledMs = 5000;
 
 /** State of a manifest path. */
-interface Place {
+interface PathState {
   /**
    * `file`: any entry except a folder; ManifestReader finds out whether it can be read. `removed`: the parent folder
    * exists, but the path does not. `away`: it cannot be read, so its manifests are unknown.
@@ -42,7 +42,7 @@ interface Location extends Target {
 }
 
 /** The file or folder that a path leads to, or the error of reading it. */
-type Seen = Target | { error: unknown };
+type ReadTarget = Target | { error: unknown };
 
 interface Deps {
   /** Without trailing slashes. */
@@ -58,7 +58,7 @@ export class ManifestPaths {
   /** Mount points by path, except the root. Saved for the next start, because they may be unmounted then. */
   mountPoints = new Map<string, string>();
   /** `losesFilesMs`: time after which the missing files of a folder count as removed; monotonic. */
-  private readonly places = new Map<string, Place & { losesFilesMs: number }>();
+  private readonly states = new Map<string, PathState & { losesFilesMs: number }>();
 
   constructor(private readonly deps: Deps) {}
 
@@ -66,33 +66,33 @@ export class ManifestPaths {
    * Checks the paths that match. Returns `other` if the state of one changed, such as to removed. Returns `problems` if
    * only problems changed, otherwise `same`.
    */
-  async look(matches: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
-    const { seen, mountPoints } = await this.seeAll(this.deps.paths.filter(matches));
+  async check(matches: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
+    const { targets, mountPoints } = await this.readTargets(this.deps.paths.filter(matches));
     let change: 'same' | 'problems' | 'other' = 'same';
-    for (const [path, found] of seen) {
-      const before = this.places.get(path);
-      const place = await this.lookAt(path, found, mountPoints);
-      const losesFilesMs = nextLosesFilesMs(before, place.is, this.deps.clock.monotonic());
-      this.places.set(path, { ...place, losesFilesMs });
-      if (before?.is !== place.is) change = 'other';
-      else if (change === 'same' && !isDeepStrictEqual(before.problems, place.problems)) change = 'problems';
+    for (const [path, found] of targets) {
+      const before = this.states.get(path);
+      const state = await this.checkPath(path, found, mountPoints);
+      const losesFilesMs = nextLosesFilesMs(before, state.is, this.deps.clock.monotonic());
+      this.states.set(path, { ...state, losesFilesMs });
+      if (before?.is !== state.is) change = 'other';
+      else if (change === 'same' && !isDeepStrictEqual(before.problems, state.problems)) change = 'problems';
     }
     return change;
   }
 
   /** Returns the manifest files to read. */
   get files(): string[] {
-    return [...this.places.values()].flatMap(({ files }) => files);
+    return [...this.states.values()].flatMap(({ files }) => files);
   }
 
   /** Returns the links in the folders. */
   get links(): string[] {
-    return [...this.places.values()].flatMap(({ links }) => links);
+    return [...this.states.values()].flatMap(({ links }) => links);
   }
 
   /** True if nothing is mounted now at the mount point of some path. */
   get isUnmounted(): boolean {
-    return [...this.places.values()].some(({ isUnmounted }) => isUnmounted === true);
+    return [...this.states.values()].some(({ isUnmounted }) => isUnmounted === true);
   }
 
   /** Returns the manifest path that a file belongs to. */
@@ -102,7 +102,7 @@ export class ManifestPaths {
 
   /** True if every path of this file is away, or has been missing since the start. */
   isAway(file: string): boolean {
-    return this.placesOf(file).every(({ goneAtMs }) => goneAtMs === Infinity);
+    return this.statesOf(file).every(({ removedAtMs }) => removedAtMs === Infinity);
   }
 
   /** True if the name of a file excludes it. A path that the user named is always read. */
@@ -113,21 +113,21 @@ export class ManifestPaths {
   /**
    * Returns the time after which a missing file counts as removed; monotonic. Infinity if its paths must change first.
    */
-  goneAtMs(file: string): number {
-    return Math.max(0, ...this.placesOf(file).map(({ goneAtMs }) => goneAtMs));
+  removedAtMs(file: string): number {
+    return Math.max(0, ...this.statesOf(file).map(({ removedAtMs }) => removedAtMs));
   }
 
   /** True if this file is not known now, but may have existed in an earlier run, and its paths cannot be read now. */
   mayHaveHad(file: string): boolean {
-    return this.placesOf(file).some(({ path, is }) => is === 'away' || (is === 'removed' && file !== path));
+    return this.statesOf(file).some(({ path, is }) => is === 'away' || (is === 'removed' && file !== path));
   }
 
   /** False if a path leads elsewhere than at the last check. Files read since then may lie under a mount or on it. */
-  async areStill(): Promise<boolean> {
-    const existing = [...this.places].flatMap(([path, { location }]) => (location ? [{ path, location }] : []));
-    const { seen, mountPoints } = await this.seeWithMounts(existing.map(({ path }) => path));
+  async areUnchanged(): Promise<boolean> {
+    const existing = [...this.states].flatMap(([path, { location }]) => (location ? [{ path, location }] : []));
+    const { targets, mountPoints } = await this.readTargetsAndMounts(existing.map(({ path }) => path));
     return existing.every(({ path, location }) => {
-      const found = seen.get(path);
+      const found = targets.get(path);
       if (found === undefined || 'error' in found) return false;
       return isSame(location, found) && mountPointOf(found.real, mountPoints) === location.mountPoint;
     });
@@ -137,8 +137,8 @@ export class ManifestPaths {
    * Records the mount points of the paths for which `isUsed` is true, because only these have manifests that could go
    * missing.
    */
-  noteMountPoints(isUsed: (path: string) => boolean): void {
-    for (const [path, { is, location }] of this.places) {
+  recordMountPoints(isUsed: (path: string) => boolean): void {
+    for (const [path, { is, location }] of this.states) {
       if (is === 'away') continue;
       if (location && location.mountPoint !== '/' && isUsed(path)) this.mountPoints.set(path, location.mountPoint);
       else this.mountPoints.delete(path);
@@ -147,7 +147,7 @@ export class ManifestPaths {
 
   /** Returns the problems of the paths. `newestGoodAt` returns when the newest good revision of a path was read. */
   problems(newestGoodAt: (path: string) => number | undefined): ManifestProblem[] {
-    return [...this.places].flatMap(([path, { problems, location }]) => {
+    return [...this.states].flatMap(([path, { problems, location }]) => {
       const lastGoodAt = location === undefined ? newestGoodAt(path) : undefined;
       if (lastGoodAt === undefined) return problems;
       return problems.map((problem) => {
@@ -157,10 +157,10 @@ export class ManifestPaths {
   }
 
   /** Returns the paths of this file, and when it counts as removed from each. */
-  private placesOf(file: string): { path: string; is: Place['is']; goneAtMs: number }[] {
-    return [...this.places].flatMap(([path, { is, losesFilesMs }]) => {
+  private statesOf(file: string): { path: string; is: PathState['is']; removedAtMs: number }[] {
+    return [...this.states].flatMap(([path, { is, losesFilesMs }]) => {
       if (!isAt(file, path)) return [];
-      return [{ path, is, goneAtMs: is === 'away' ? Infinity : file === path ? 0 : losesFilesMs }];
+      return [{ path, is, removedAtMs: is === 'away' ? Infinity : file === path ? 0 : losesFilesMs }];
     });
   }
 
@@ -172,43 +172,49 @@ export class ManifestPaths {
   }
 
   /** Returns what the paths lead to, and the mount points if that is not what it was at the last check. */
-  private async seeAll(paths: readonly string[]): Promise<{ seen: Map<string, Seen>; mountPoints?: string[] }> {
-    const seen = await this.seeEach(paths);
-    return this.areOnSameMounts(seen) ? { seen } : this.seeWithMounts(paths, seen);
+  private async readTargets(
+    paths: readonly string[],
+  ): Promise<{ targets: Map<string, ReadTarget>; mountPoints?: string[] }> {
+    const targets = await this.readEachTarget(paths);
+    return this.areOnSameMounts(targets) ? { targets } : this.readTargetsAndMounts(paths, targets);
   }
 
   /** Returns what the paths lead to and the mount points, both of one moment, however often mounts change. */
-  private async seeWithMounts(
+  private async readTargetsAndMounts(
     paths: readonly string[],
-    before?: Map<string, Seen>,
-  ): Promise<{ seen: Map<string, Seen>; mountPoints: string[] }> {
-    let seen = before ?? (await this.seeEach(paths));
+    before?: Map<string, ReadTarget>,
+  ): Promise<{ targets: Map<string, ReadTarget>; mountPoints: string[] }> {
+    let targets = before ?? (await this.readEachTarget(paths));
     for (;;) {
       const mountPoints = await this.readMountPoints();
-      const after = await this.seeEach(paths);
-      if (paths.every((path) => areSame(seen.get(path), after.get(path)))) return { seen: after, mountPoints };
-      seen = after;
+      const after = await this.readEachTarget(paths);
+      if (paths.every((path) => areSame(targets.get(path), after.get(path)))) return { targets: after, mountPoints };
+      targets = after;
     }
   }
 
-  private async seeEach(paths: readonly string[]): Promise<Map<string, Seen>> {
-    const seen = new Map<string, Seen>();
+  private async readEachTarget(paths: readonly string[]): Promise<Map<string, ReadTarget>> {
+    const targets = new Map<string, ReadTarget>();
     for (const path of paths) {
-      seen.set(path, await this.deps.guard.run(path, () => see(path)).catch((error: unknown) => ({ error })));
+      targets.set(path, await this.deps.guard.run(path, () => readTarget(path)).catch((error: unknown) => ({ error })));
     }
-    return seen;
+    return targets;
   }
 
   /** True if every path leads where it did at the last check. A new mount would show another file or folder. */
-  private areOnSameMounts(seen: ReadonlyMap<string, Seen>): boolean {
-    return [...seen].every(([path, found]) => {
-      const before = this.places.get(path)?.location;
+  private areOnSameMounts(targets: ReadonlyMap<string, ReadTarget>): boolean {
+    return [...targets].every(([path, found]) => {
+      const before = this.states.get(path)?.location;
       return before !== undefined && !('error' in found) && isSame(before, found);
     });
   }
 
   /** Without `mountPoints`, the path keeps its mount point of the last check. */
-  private async lookAt(path: string, found: Seen, mountPoints: readonly string[] | undefined): Promise<Place> {
+  private async checkPath(
+    path: string,
+    found: ReadTarget,
+    mountPoints: readonly string[] | undefined,
+  ): Promise<PathState> {
     const mountedOn = this.mountPoints.get(path);
     if (mountedOn !== undefined && mountPoints?.includes(mountedOn) === false) {
       const hint =
@@ -217,7 +223,7 @@ export class ManifestPaths {
     }
     try {
       if ('error' in found) throw found.error;
-      const known = this.places.get(path)?.location?.mountPoint ?? '/';
+      const known = this.states.get(path)?.location?.mountPoint ?? '/';
       const location = { ...found, mountPoint: mountPoints ? mountPointOf(found.real, mountPoints) : known };
       if (!found.stats.isDirectory()) return { is: 'file', files: [path], links: [], problems: [], location };
       return { is: 'folder', ...(await this.deps.guard.run(path, () => this.list(path, found.stats))), location };
@@ -226,12 +232,12 @@ export class ManifestPaths {
       if (!hasCode(error, 'ENOENT')) return missing('away', path, errorMessage(error), 'Check its permissions.');
       // If the path is missing, its parent folders are read.
       return this.deps.guard
-        .run(path, () => lookForMissing(path))
+        .run(path, () => stateOfMissing(path))
         .catch((hung: unknown) => missing('away', path, errorMessage(hung), hungHint(path)));
     }
   }
 
-  private async list(folder: string, stats: Stats): Promise<Pick<Place, 'files' | 'links' | 'problems'>> {
+  private async list(folder: string, stats: Stats): Promise<Pick<PathState, 'files' | 'links' | 'problems'>> {
     const entries = await readdir(folder, { withFileTypes: true });
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const pathOf = ({ name }: { name: string }): string => join(folder, name);
@@ -247,7 +253,7 @@ export class ManifestPaths {
   }
 }
 
-async function see(path: string): Promise<Seen> {
+async function readTarget(path: string): Promise<ReadTarget> {
   try {
     const stats = await stat(path);
     return { real: await realpath(path), stats };
@@ -261,7 +267,7 @@ function isSame(before: Target, { real, stats }: Target): boolean {
 }
 
 /** True if a path leads to the same file or folder as before, or does not exist as before. */
-function areSame(before: Seen | undefined, after: Seen | undefined): boolean {
+function areSame(before: ReadTarget | undefined, after: ReadTarget | undefined): boolean {
   if (before === undefined || after === undefined) return false;
   if ('error' in before || 'error' in after) return 'error' in before && 'error' in after;
   return isSame(before, after);
@@ -308,12 +314,12 @@ export function ownershipProblems(origin: string, { mode, uid }: Stats): Manifes
  * missing since the start removes no files, because it may be created or mounted later.
  */
 function nextLosesFilesMs(
-  before: { is: Place['is']; losesFilesMs: number } | undefined,
-  is: Place['is'],
+  before: { is: PathState['is']; losesFilesMs: number } | undefined,
+  is: PathState['is'],
   now: number,
 ): number {
   if (is === before?.is || is === 'away') return before?.losesFilesMs ?? 0;
-  if (is === 'removed') return before?.is === 'folder' ? now + folderGoneMs : Infinity;
+  if (is === 'removed') return before?.is === 'folder' ? now + folderRemovedMs : Infinity;
   return is === 'folder' && before !== undefined ? now + folderFilledMs : 0;
 }
 
@@ -322,7 +328,7 @@ function ignoredProblem(origin: string, isFolder: boolean): ManifestProblem {
   return { origin, severity: 'warning', message: `ignored: ${because}` };
 }
 
-async function lookForMissing(path: string): Promise<Place> {
+async function stateOfMissing(path: string): Promise<PathState> {
   if (await exists(path)) return missing('away', path, 'is a broken link', 'Restore the target of the link.');
   const above = dirname(path);
   if (!(await exists(above))) {
@@ -335,7 +341,7 @@ async function lookForMissing(path: string): Promise<Place> {
 
 export const hungHint = (path: string): string => `Check its server, then look at it: findmnt -T ${shellWord(path)}.`;
 
-function missing(is: 'removed' | 'away', origin: string, message: string, hint: string): Place {
+function missing(is: 'removed' | 'away', origin: string, message: string, hint: string): PathState {
   return { is, files: [], links: [], problems: [{ origin, severity: 'error', message, hint }] };
 }
 

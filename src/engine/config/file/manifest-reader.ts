@@ -17,10 +17,10 @@ import { ownershipProblems } from './manifest-paths.ts';
  */
 export type FileChange = 'written' | 'entry' | undefined;
 
-export interface LookRequest {
+export interface ReadRequest {
   path: string;
   /** The path on whose file system the file is: the file itself or its folder. */
-  place: string;
+  guardPath: string;
   /** Fingerprint of the known revision; undefined for a new file. */
   known: string | undefined;
   change: FileChange;
@@ -46,7 +46,7 @@ export type Found =
   | { is: 'read'; revision: Revision };
 
 /** A regular file, before it is read. */
-interface Seen {
+interface UnreadFile {
   fingerprint: string;
   stats: Stats;
 }
@@ -87,10 +87,10 @@ export class ManifestReader {
   constructor(private readonly deps: Deps) {}
 
   /** Checks each of these paths, one after the other. The results have the order of the requests. */
-  async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {
+  async read(requests: readonly ReadRequest[]): Promise<Map<string, Found>> {
     const found = new Map<string, Found>();
     for (const request of requests) {
-      const one = await this.unlessHung(request.place, () => this.lookAt(request));
+      const one = await this.unlessHung(request.guardPath, () => this.readOne(request));
       if (one.is === 'unchanged' || one.is === 'read') this.unsettled.delete(request.path);
       found.set(request.path, one);
     }
@@ -98,37 +98,37 @@ export class ManifestReader {
   }
 
   /** Drops the state of a removed file. */
-  forget(path: string): void {
+  drop(path: string): void {
     this.unsettled.delete(path);
   }
 
-  private unlessHung(place: string, look: () => Promise<Found>): Promise<Found> {
-    return this.deps.guard.run(place, look).catch((error: unknown) => {
+  private unlessHung(guardPath: string, work: () => Promise<Found>): Promise<Found> {
+    return this.deps.guard.run(guardPath, work).catch((error: unknown) => {
       if (error instanceof HungPathError) return { is: 'hung' };
       throw error;
     });
   }
 
-  private async lookAt({ path, known, change }: LookRequest): Promise<Found> {
-    const seen = await seeManifest(path);
-    if (seen?.fingerprint === known) return { is: seen === undefined ? 'missing' : 'unchanged' };
-    if (seen !== undefined && 'problems' in seen) return { is: 'read', revision: seen };
-    const wait = this.untilQuiet(path, seen, change);
+  private async readOne({ path, known, change }: ReadRequest): Promise<Found> {
+    const unread = await statManifest(path);
+    if (unread?.fingerprint === known) return { is: unread === undefined ? 'missing' : 'unchanged' };
+    if (unread !== undefined && 'problems' in unread) return { is: 'read', revision: unread };
+    const wait = this.untilQuiet(path, unread, change);
     if (wait !== undefined) return wait;
-    if (seen === undefined) return { is: 'missing' };
-    const revision = await readManifest(path, seen, this.deps);
+    if (unread === undefined) return { is: 'missing' };
+    const revision = await readManifest(path, unread, this.deps);
     return revision === undefined ? this.unsettle(path, '', quietMs) : { is: 'read', revision };
   }
 
   /** Returns undefined if the content of the file counts now. */
-  private untilQuiet(path: string, seen: Seen | undefined, change: FileChange): Found | undefined {
+  private untilQuiet(path: string, unread: UnreadFile | undefined, change: FileChange): Found | undefined {
     const before = this.unsettled.get(path);
     const mayBeRenamed = change === 'entry' || (change === undefined && before === undefined);
-    if (seen !== undefined && mayBeRenamed && !seemsInWriting(seen.stats, this.deps.clock.now())) return undefined;
-    const fingerprint = seen?.fingerprint ?? 'missing';
+    if (unread !== undefined && mayBeRenamed && !seemsInWriting(unread.stats, this.deps.clock.now())) return undefined;
+    const fingerprint = unread?.fingerprint ?? 'missing';
     if (before?.fingerprint !== fingerprint) {
-      const isNewAndEmpty = seen?.stats.size === 0 && change !== undefined;
-      return this.unsettle(path, fingerprint, seen === undefined ? missingMs : isNewAndEmpty ? emptyMs : quietMs);
+      const isNewAndEmpty = unread?.stats.size === 0 && change !== undefined;
+      return this.unsettle(path, fingerprint, unread === undefined ? missingMs : isNewAndEmpty ? emptyMs : quietMs);
     }
     return before.quietAtMs > this.deps.clock.monotonic() ? this.inWriting(before) : undefined;
   }
@@ -156,7 +156,7 @@ function seemsInWriting({ size, mtimeMs, ctimeMs }: Stats, now: number): boolean
 }
 
 /** Returns a Revision with the problem if the path cannot be read, undefined if it does not exist. Never rejects. */
-async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
+async function statManifest(path: string): Promise<UnreadFile | Revision | undefined> {
   try {
     const stats = await stat(path);
     if (!stats.isFile()) {
@@ -178,11 +178,11 @@ async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
 }
 
 /** Reads and decodes a manifest file. Returns undefined if it changed since it was seen. Never rejects. */
-async function readManifest(path: string, seen: Seen, node: StaticPodNode): Promise<Revision | undefined> {
-  const { fingerprint, stats } = seen;
+async function readManifest(path: string, unread: UnreadFile, node: StaticPodNode): Promise<Revision | undefined> {
+  const { fingerprint, stats } = unread;
   try {
     const bytes = await readRegularFile(path, maxManifestBytes, { followLinks: true });
-    if ((await seeManifest(path))?.fingerprint !== fingerprint) return undefined;
+    if ((await statManifest(path))?.fingerprint !== fingerprint) return undefined;
     const { problems, ...declared } = loadManifest(bytes, path, node);
     return { fingerprint, bytes, ...declared, problems: [...ownershipProblems(path, stats), ...problems] };
   } catch (error) {

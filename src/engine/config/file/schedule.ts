@@ -2,11 +2,11 @@
 export const everything = Symbol('everything');
 
 /** The path of a file, or everything. */
-export type Look = string | typeof everything;
+export type Check = string | typeof everything;
 
 /** The planned checks of the file source. All times are monotonic. */
 export class Schedule {
-  private readonly due = new Map<Look, { atMs: number; isAwaited: boolean }>();
+  private readonly due = new Map<Check, { atMs: number; isAwaited: boolean }>();
 
   /** Time of the next check; Infinity if none is planned. */
   get nextMs(): number {
@@ -18,23 +18,23 @@ export class Schedule {
     return [...this.due.values()].some((due) => due.isAwaited);
   }
 
-  has(look: Look): boolean {
-    return this.due.has(look);
+  has(check: Check): boolean {
+    return this.due.has(check);
   }
 
   /** Plans a check at that time or earlier. `Infinity` plans nothing. */
-  by(look: Look, atMs: number, isAwaited: boolean): void {
+  by(check: Check, atMs: number, isAwaited: boolean): void {
     if (atMs === Infinity) return;
-    const planned = this.due.get(look);
+    const planned = this.due.get(check);
     const earliestMs = Math.min(atMs, planned?.atMs ?? Infinity);
-    this.due.set(look, { atMs: earliestMs, isAwaited: isAwaited || planned?.isAwaited === true });
+    this.due.set(check, { atMs: earliestMs, isAwaited: isAwaited || planned?.isAwaited === true });
   }
 
   /** Removes the due checks and returns them. A check of everything removes all others too. */
-  take(now: number): Set<Look> {
-    const taken = new Set([...this.due].filter(([, { atMs }]) => atMs <= now).map(([look]) => look));
-    if (taken.has(everything)) this.due.clear();
-    for (const look of taken) this.due.delete(look);
-    return taken;
+  takeDue(now: number): Set<Check> {
+    const removed = new Set([...this.due].filter(([, { atMs }]) => atMs <= now).map(([check]) => check));
+    if (removed.has(everything)) this.due.clear();
+    for (const check of removed) this.due.delete(check);
+    return removed;
   }
 }

@@ -110,7 +110,7 @@ export class LastGoodManifests {
    * disk. A signed manifest is kept and marked as torn down, so that no older one is accepted later. Rejects with the
    * file system's error.
    */
-  async forgetAll(): Promise<void> {
+  async removeAll(): Promise<void> {
     const names = await this.readNames();
     for (const key of [...names.keys()]) {
       const kept = await this.newest(key, names);

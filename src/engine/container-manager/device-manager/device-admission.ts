@@ -84,21 +84,21 @@ export class DeviceAdmission {
     const ask: PluginRequest = { result: undefined };
     this.requests.set(uid, ask);
     this.rivals.delete(uid);
-    const turns = this.deps.isAligning() ? this.alignedQueue : (this.podQueues.get(uid) ?? new SerialQueue());
-    if (turns !== this.alignedQueue) this.podQueues.set(uid, turns);
-    await turns.run(() => this.allocate(pod, ask));
-    if (turns.isIdle) this.podQueues.delete(uid);
+    const queue = this.deps.isAligning() ? this.alignedQueue : (this.podQueues.get(uid) ?? new SerialQueue());
+    if (queue !== this.alignedQueue) this.podQueues.set(uid, queue);
+    await queue.run(() => this.allocate(pod, ask));
+    if (queue.isIdle) this.podQueues.delete(uid);
   }
 
   private async allocate(pod: Pod, ask: PluginRequest): Promise<void> {
     const { uid } = pod.metadata;
-    const isForgotten = (): boolean => this.requests.get(uid) !== ask;
+    const isStale = (): boolean => this.requests.get(uid) !== ask;
     // The pod may have been removed while it was queued.
-    if (isForgotten()) return;
+    if (isStale()) return;
     this.inFlight.add(uid);
     const { result, refusedMeanwhile } = await this.deps.allocate(pod);
     this.inFlight.delete(uid);
-    if (isForgotten()) {
+    if (isStale()) {
       this.reportFreed([...refusedMeanwhile, ...this.removeRefusedFor(uid)]);
       return;
     }

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 
 /** Looks at the path once. */
-async function lookAt(path: string, mountedOn?: string): Promise<ManifestPaths> {
+async function checkPath(path: string, mountedOn?: string): Promise<ManifestPaths> {
   const readMountPoints = (): Promise<string[]> => Promise.resolve(mountPoints);
   const paths = new ManifestPaths({
     guard: new PathGuard({ maxHung: 2 }),
@@ -24,7 +24,7 @@ async function lookAt(path: string, mountedOn?: string): Promise<ManifestPaths> 
     readMountPoints,
   });
   if (mountedOn !== undefined) paths.mountPoints.set(path, mountedOn);
-  await paths.look(() => true);
+  await paths.check(() => true);
   return paths;
 }
 
@@ -35,19 +35,19 @@ test('a folder has its files, by name, and says which are links and which are no
   await writeFile(join(folder, 'b.yaml'), '');
   await symlink('b.yaml', join(folder, 'a.yaml'));
   await mkdir(join(folder, 'c'));
-  const paths = await lookAt(folder);
+  const paths = await checkPath(folder);
   expect([paths.files, paths.links]).toEqual([
     [join(folder, 'a.yaml'), join(folder, 'b.yaml')],
     [join(folder, 'a.yaml')],
   ]);
   const ignored = 'warning ignored: it is a folder, and folders in folders are not read';
   expect(problemsOf(paths)).toEqual([`${join(folder, 'c')}: ${ignored}`]);
-  expect(paths.goneAtMs(join(folder, 'gone.yaml'))).toBe(0);
+  expect(paths.removedAtMs(join(folder, 'gone.yaml'))).toBe(0);
 });
 
 test('a folder that everybody can write to is warned of', async () => {
   await chmod(folder, 0o777);
-  const paths = await lookAt(folder);
+  const paths = await checkPath(folder);
   expect(problemsOf(paths)).toEqual([`${folder}: warning everybody on this machine can write to it`]);
 });
 
@@ -57,17 +57,17 @@ test('anything else that is there is a file, on what it is mounted on after all 
   const linked = join(await temporaryFolder(), 'linked.yaml');
   await symlink(file, linked);
   mountPoints = ['/', folder];
-  const paths = await lookAt(linked);
+  const paths = await checkPath(linked);
   expect([paths.files, problemsOf(paths)]).toEqual([[linked], []]);
-  paths.noteMountPoints(() => true);
+  paths.recordMountPoints(() => true);
   expect(paths.mountPoints).toEqual(new Map([[linked, folder]]));
 });
 
 test('what is missing from a folder that is there was removed', async () => {
   const path = join(folder, 'manifests');
-  const paths = await lookAt(path);
+  const paths = await checkPath(path);
   expect(problemsOf(paths)).toEqual([`${path}: error path does not exist`]);
-  expect([paths.files, paths.goneAtMs(path), paths.isAway(path)]).toEqual([[], 0, false]);
+  expect([paths.files, paths.removedAtMs(path), paths.isAway(path)]).toEqual([[], 0, false]);
 });
 
 test.each([
@@ -78,16 +78,16 @@ test.each([
   await symlink('nowhere', join(folder, 'link'));
   await writeFile(join(folder, 'file'), '');
   const path = join(folder, name);
-  const paths = await lookAt(path);
+  const paths = await checkPath(path);
   expect(problemsOf(paths)).toEqual([expect.stringMatching(because)]);
   expect([paths.isAway(path), paths.isAway(join(path, 'a.yaml')), paths.isUnmounted]).toEqual([true, true, false]);
 });
 
 test('a path is away when what it was on is not mounted, whatever is there now', async () => {
   await writeFile(join(folder, 'a.yaml'), '');
-  const paths = await lookAt(folder, folder);
+  const paths = await checkPath(folder, folder);
   expect(problemsOf(paths)).toEqual([`${folder}: error nothing is mounted on ${folder}`]);
   expect([paths.files, paths.isUnmounted, paths.isAway(join(folder, 'a.yaml'))]).toEqual([[], true, true]);
   mountPoints = ['/', folder];
-  expect((await lookAt(folder, folder)).files).toEqual([join(folder, 'a.yaml')]);
+  expect((await checkPath(folder, folder)).files).toEqual([join(folder, 'a.yaml')]);
 });

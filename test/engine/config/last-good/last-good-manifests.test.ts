@@ -216,7 +216,7 @@ describe('while the folder cannot be listed', () => {
     const refused = expect.objectContaining({ code: 'ELOOP' }) as unknown;
     await expect(manifests.load('file', '/m/a.yaml')).rejects.toEqual(refused);
     await expect(manifests.list('file')).rejects.toEqual(refused);
-    await expect(manifests.forgetAll()).rejects.toEqual(refused);
+    await expect(manifests.removeAll()).rejects.toEqual(refused);
     await isListable();
     expect(await load(manifests, '/m/a.yaml')).toMatchObject({ body: 'one' });
     expect(await files()).toHaveLength(2);
@@ -244,14 +244,14 @@ test('does not mind a folder of somebody else’s making', async () => {
 test('what is torn down is forgotten, in the next life too', async () => {
   await open().save('file', '/m/a.yaml', body('a'));
   await open().save('http', 'https://box.example', body('b'));
-  await open().forgetAll();
+  await open().removeAll();
   expect([await open().list('file'), await open().list('http'), await files()]).toEqual([[], [], []]);
-  await open().forgetAll();
+  await open().removeAll();
 });
 
 test('of a signed manifest that is torn down stays when it was signed, and no program takes it for declared', async () => {
   await open().save('http', 'https://box.example', body('b'), { fetched: { signature: 'sig' } });
-  await open().forgetAll();
+  await open().removeAll();
   expect(await open().load('http', 'https://box.example')).toMatchObject({
     tornDown: true,
     fetched: { signature: 'sig' },

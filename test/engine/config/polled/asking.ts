@@ -69,7 +69,7 @@ export class Asking {
   /** Forgets what was declared, as `down` does. */
   async tearDown(): Promise<void> {
     await this.stop();
-    await this.#life.lastGood.forgetAll();
+    await this.#life.lastGood.removeAll();
   }
 
   /** Ends this life and begins the next one, with what is on the disk. */

@@ -19,7 +19,7 @@ const foreignTextFields = new Set(['message', 'reason']);
  * Bounds every text that leaves the engine, and redacts values of Secrets in it: in events, statuses, snapshots and the
  * log. Inside the engine, texts are unchanged.
  */
-export class OutgoingText {
+export class Redactor {
   /** Problems are compared by identity, so each problem maps to one cleaned object. */
   private readonly problemsSeen = new WeakMap<ManifestProblem, ManifestProblem>();
   private readonly listsSeen = new WeakMap<readonly ManifestProblem[], ManifestProblem[]>();

@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { PodStatus } from '../../../src/api/types.ts';
 import type { KubeletEvent, ManifestProblem } from '../../../src/engine/view/events.ts';
-import { OutgoingText } from '../../../src/engine/redaction/outgoing-text.ts';
+import { Redactor } from '../../../src/engine/redaction/redactor.ts';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 
-let outgoing: OutgoingText;
+let redactor: Redactor;
 beforeEach(() => {
   const secrets = new SecretValues();
   secrets.set('s', ['correct-horse']);
-  outgoing = new OutgoingText({ secrets });
+  redactor = new Redactor({ secrets });
 });
 
 const pod = { namespace: 'default', name: 'web-edge1', uid: 'u1' };
@@ -38,7 +38,7 @@ test.each<[KubeletEvent, Partial<Record<string, unknown>>]>([
     { problems: [{ ...problem, message: bounded(4096), hint: bounded(1024), field: bounded(1024) }] },
   ],
 ])('texts of an event $type are bounded and tell no Secret', (event, changed) => {
-  expect(outgoing.event(event)).toEqual({ ...event, ...changed });
+  expect(redactor.event(event)).toEqual({ ...event, ...changed });
 });
 
 test('messages of a status are, wherever they are', () => {
@@ -57,7 +57,7 @@ test('messages of a status are, wherever they are', () => {
       },
     ],
   };
-  expect(outgoing.status(status)).toEqual({
+  expect(redactor.status(status)).toEqual({
     phase: 'Failed',
     message: bounded(12_288),
     conditions: [{ type: 'Ready', status: 'False', message: 'with <hidden>' }],
@@ -73,12 +73,12 @@ test('messages of a status are, wherever they are', () => {
     ],
   });
   const clean: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
-  expect(outgoing.status(clean)).toBe(clean);
+  expect(redactor.status(clean)).toBe(clean);
 });
 
 test('the origin of a problem is bounded, because it may have a path of any server', () => {
   const origin = 'a'.repeat(20_000);
-  const shown = outgoing.problems([
+  const shown = redactor.problems([
     { origin, severity: 'error', message: 'bad' },
     { origin, severity: 'error', message: '', notShown: 5 },
   ]);
@@ -90,7 +90,7 @@ test('problems stay the same ones, and are 200 at most', () => {
   const bad = Array.from({ length: 300 }, (_, line) => ({ ...problem, line, message: 'bad' }));
   // The source has left out some itself.
   const problems = [...bad, { ...problem, message: '50 more problems are not shown', notShown: 50 }];
-  const shown = outgoing.problems(problems);
+  const shown = redactor.problems(problems);
   expect(shown.length).toBe(201);
   expect(shown.at(-1)).toEqual({
     origin: 'a.yaml',
@@ -98,5 +98,5 @@ test('problems stay the same ones, and are 200 at most', () => {
     message: '150 more problems are not shown',
     notShown: 150,
   });
-  expect(outgoing.problems([...problems])[7]).toBe(shown[7]);
+  expect(redactor.problems([...problems])[7]).toBe(shown[7]);
 });

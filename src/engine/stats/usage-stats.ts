@@ -1,6 +1,6 @@
 import type { CgroupUsage } from './cgroup-usage.ts';
-import type { FilesystemFigures } from './filesystem-stats.ts';
-import type { RuntimeCPU } from './runtime-figures.ts';
+import type { FilesystemSize } from './filesystem-stats.ts';
+import type { RuntimeCPU } from './runtime-usage.ts';
 import type { CPUStats, FsStats, MemoryStats, SwapStats } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
@@ -52,7 +52,7 @@ export function swapStats({ memory }: CgroupUsage, time: string): SwapStats | un
 /**
  * Returns how much of a disk images, writable layers, logs or volumes use. The free space is that of the whole disk.
  */
-export function diskStats(used: Pick<FsStats, 'time' | 'usedBytes' | 'inodesUsed'>, disk?: FilesystemFigures): FsStats {
+export function diskStats(used: Pick<FsStats, 'time' | 'usedBytes' | 'inodesUsed'>, disk?: FilesystemSize): FsStats {
   const { time, usedBytes, inodesUsed } = used;
   const stats: FsStats = { time };
   if (disk) {

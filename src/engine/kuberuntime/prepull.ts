@@ -2,18 +2,18 @@ import type { Pod } from '../../api/types.ts';
 import { initAndRegularContainers } from '../../api/values/containers.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
-import { pullImageVolumesAhead } from './image-volumes.ts';
+import { prepullImageVolumes } from './image-volumes.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import { type StartContainerDeps, startFailure } from './start-container.ts';
 
-export type PullAheadDeps = Pick<StartContainerDeps, 'imageManager' | 'node'>;
+export type PrepullDeps = Pick<StartContainerDeps, 'imageManager' | 'node'>;
 
 /**
  * Pulls the images of a pod that cannot start yet. Resolves with results that include failures. Rejects only if
  * aborted.
  */
-export async function pullAhead(
-  { imageManager, node }: PullAheadDeps,
+export async function prepull(
+  { imageManager, node }: PrepullDeps,
   pod: Pod,
   recorder: PodEventRecorder,
   signal: AbortSignal,
@@ -24,8 +24,8 @@ export async function pullAhead(
     const target = container.name;
     try {
       const request = { pod, container, sandboxConfig, recorder, signal };
-      await pullImageVolumesAhead(imageManager, request);
-      await imageManager.pullAhead(request);
+      await prepullImageVolumes(imageManager, request);
+      await imageManager.prepull(request);
       results.push({ action: 'startContainer', target });
     } catch (error) {
       signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { outgoingEntry, singleLineEntry } from '../../../src/node/log/create-logger.ts';
+import { redactedEntry, singleLineEntry } from '../../../src/node/log/create-logger.ts';
 import { textLine } from '../../../src/node/log/log-text.ts';
 import { SecretValues } from '../../../src/engine/redaction/secret-values.ts';
 
@@ -14,7 +14,7 @@ test('no text of an entry tells a Secret, however deep it is', () => {
     err: { message: 'exec: "correct-\\"horse\\""', cause: { stack: 'Error: correct-"horse"\n    at a' } },
     list: ['correct-"horse"'],
   };
-  expect(outgoingEntry(JSON.stringify(entry), secrets)).toEqual({
+  expect(redactedEntry(JSON.stringify(entry), secrets)).toEqual({
     level: 40,
     time: 1,
     msg: 'said <hidden>',
@@ -25,7 +25,7 @@ test('no text of an entry tells a Secret, however deep it is', () => {
 
 test('a fact has 4 KiB at most, and an entry 16 KiB', () => {
   const long = 'x'.repeat(10_000);
-  const entry = outgoingEntry(JSON.stringify({ a: long, b: long, c: long, d: long, e: long, f: long }), secrets);
+  const entry = redactedEntry(JSON.stringify({ a: long, b: long, c: long, d: long, e: long, f: long }), secrets);
   const lengths = Object.values(entry).map((text) => String(text).replace(/ … .*/, '').length);
   expect(lengths.slice(0, 3)).toEqual([4096, 4096, 4096]);
   expect(lengths.reduce((sum, length) => sum + length)).toBeLessThanOrEqual(16 * 1024);

@@ -2,14 +2,14 @@ import type * as cri from '../../cri/types.ts';
 import type { InterfaceStats, MemoryStats, NetworkStats, SwapStats } from './summary.ts';
 
 /** Values of a container as the runtime reports them. Impossible values are absent. */
-export interface RuntimeContainerFigures {
+export interface RuntimeContainerUsage {
   cpu?: RuntimeCPU;
   memory?: MemoryStats;
   swap?: SwapStats;
   writableLayer?: RuntimeDisk;
 }
 
-export interface RuntimePodFigures {
+export interface RuntimePodUsage {
   cpu?: RuntimeCPU;
   memory?: MemoryStats;
   network?: NetworkStats;
@@ -36,12 +36,12 @@ const maxCounter = 2n ** 62n;
 /** The clock of a runtime in a virtual machine may differ a little. */
 const maxAheadMs = 5000;
 
-export function containerFigures(stats: cri.ContainerStats, now: number): RuntimeContainerFigures {
+export function containerUsage(stats: cri.ContainerStats, now: number): RuntimeContainerUsage {
   const [cpu, memory, swap, writableLayer] = [
-    cpuFigures(stats.cpu, now),
-    memoryFigures(stats.memory, now),
-    swapFigures(stats.swap, now),
-    diskFigures(stats.writableLayer, now),
+    cpuUsage(stats.cpu, now),
+    memoryUsage(stats.memory, now),
+    swapUsage(stats.swap, now),
+    diskUsage(stats.writableLayer, now),
   ];
   return {
     ...(cpu && { cpu }),
@@ -51,11 +51,11 @@ export function containerFigures(stats: cri.ContainerStats, now: number): Runtim
   };
 }
 
-export function podFigures({ linux }: cri.PodSandboxStats, now: number): RuntimePodFigures {
+export function podUsage({ linux }: cri.PodSandboxStats, now: number): RuntimePodUsage {
   const [cpu, memory, network] = [
-    cpuFigures(linux?.cpu, now),
-    memoryFigures(linux?.memory, now),
-    networkFigures(linux?.network, now),
+    cpuUsage(linux?.cpu, now),
+    memoryUsage(linux?.memory, now),
+    networkUsage(linux?.network, now),
   ];
   const processCount = counter(linux?.process?.processCount);
   return {
@@ -66,7 +66,7 @@ export function podFigures({ linux }: cri.PodSandboxStats, now: number): Runtime
   };
 }
 
-export function diskFigures(usage: cri.FilesystemUsage | undefined, now: number): RuntimeDisk | undefined {
+export function diskUsage(usage: cri.FilesystemUsage | undefined, now: number): RuntimeDisk | undefined {
   const time = timeOf(usage?.timestamp, now);
   const usedBytes = counter(usage?.usedBytes);
   const inodesUsed = counter(usage?.inodesUsed);
@@ -75,13 +75,13 @@ export function diskFigures(usage: cri.FilesystemUsage | undefined, now: number)
   return { time, mountpoint, usedBytes, ...(inodesUsed !== undefined && { inodesUsed }) };
 }
 
-function cpuFigures(usage: cri.CpuUsage | undefined, now: number): RuntimeCPU | undefined {
+function cpuUsage(usage: cri.CpuUsage | undefined, now: number): RuntimeCPU | undefined {
   const at = trueTime(usage?.timestamp, now);
   const nanos = counter(usage?.usageCoreNanoSeconds);
   return at === undefined || nanos === undefined ? undefined : { nanos, at };
 }
 
-function memoryFigures(usage: cri.MemoryUsage | undefined, now: number): MemoryStats | undefined {
+function memoryUsage(usage: cri.MemoryUsage | undefined, now: number): MemoryStats | undefined {
   const time = timeOf(usage?.timestamp, now);
   if (time === undefined) return undefined;
   return withCounters<MemoryStats>(
@@ -97,7 +97,7 @@ function memoryFigures(usage: cri.MemoryUsage | undefined, now: number): MemoryS
   );
 }
 
-function swapFigures(usage: cri.SwapUsage | undefined, now: number): SwapStats | undefined {
+function swapUsage(usage: cri.SwapUsage | undefined, now: number): SwapStats | undefined {
   const time = timeOf(usage?.timestamp, now);
   if (time === undefined) return undefined;
   return withCounters<SwapStats>(
@@ -106,18 +106,18 @@ function swapFigures(usage: cri.SwapUsage | undefined, now: number): SwapStats |
   );
 }
 
-function networkFigures(usage: cri.NetworkUsage | undefined, now: number): NetworkStats | undefined {
+function networkUsage(usage: cri.NetworkUsage | undefined, now: number): NetworkStats | undefined {
   const time = timeOf(usage?.timestamp, now);
   if (time === undefined) return undefined;
   const chosen = usage?.defaultInterface;
   return {
     time,
-    ...(chosen ? interfaceFigures(chosen) : { name: '' }),
-    interfaces: [...(chosen ? [chosen] : []), ...(usage?.interfaces ?? [])].map(interfaceFigures),
+    ...(chosen ? interfaceUsage(chosen) : { name: '' }),
+    interfaces: [...(chosen ? [chosen] : []), ...(usage?.interfaces ?? [])].map(interfaceUsage),
   };
 }
 
-function interfaceFigures({ name, rxBytes, rxErrors, txBytes, txErrors }: cri.NetworkInterfaceUsage): InterfaceStats {
+function interfaceUsage({ name, rxBytes, rxErrors, txBytes, txErrors }: cri.NetworkInterfaceUsage): InterfaceStats {
   return withCounters<InterfaceStats>({ name }, { rxBytes, rxErrors, txBytes, txErrors });
 }
 
