@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../src/commands/ps.ts';
+import { UserError } from '../../src/errors.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
 import { WorkloadRecords } from '../../src/engine/workloads/workload-records.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -96,10 +97,10 @@ test('without an agent, an empty list does not say that nothing is declared', as
     stderr: [warning(rootDir), `No StatefulSet was declared when kubelet-ts last ran on ${rootDir}.`],
   });
   const empty = await temporaryFolder();
-  const unknown = (kind: string): string[] => [
-    `${empty} has no manifests of an earlier run, so it is unknown whether a ${kind} is declared`,
-    'hint: Start kubelet-ts: kubelet-ts run MANIFEST',
-  ];
-  expect(await get(empty, 'sts')).toEqual({ stdout: [], stderr: [warning(empty), ...unknown('StatefulSet')] });
-  expect(await get(empty, 'svc')).toEqual({ stdout: [], stderr: unknown('Service') });
+  const unknown = (kind: string): UserError =>
+    new UserError(`${empty} has no manifests of an earlier run, so it is unknown whether a ${kind} is declared`, {
+      hint: 'Start kubelet-ts: kubelet-ts run MANIFEST',
+    });
+  await expect(get(empty, 'sts')).rejects.toEqual(unknown('StatefulSet'));
+  await expect(get(empty, 'svc')).rejects.toEqual(unknown('Service'));
 });
