@@ -11,9 +11,9 @@ const lastWriteMs = 5000;
  * The arguments as the commands parse them. If the program is called `kubelet`, flags without a command belong to
  * `run`.
  */
-function parsedArguments([node = '', program = '', ...words]: readonly string[]): string[] {
-  const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(words[0] ?? '');
-  return [node, program, ...ownArgs([...(isKubelet ? ['run'] : []), ...words])];
+function parsedArguments([node = '', program = '', ...args]: readonly string[]): string[] {
+  const isKubelet = basename(program) === 'kubelet' && !/^[^-]/.test(args[0] ?? '');
+  return [node, program, ...ownArgs([...(isKubelet ? ['run'] : []), ...args])];
 }
 
 /** Exits once all output is written. May cut calls to the runtime that are in flight. */

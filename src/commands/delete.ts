@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Pod } from '../api/types.ts';
-import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
+import { type AppliedObject, appliedObject, resolveKind, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { type AgentSocket, fetchSnapshot } from '../server/control/control-client.ts';
@@ -95,7 +95,7 @@ async function allApplied(
   names: readonly string[],
   { rootDir, namespace }: Pick<DeleteFlags, 'rootDir' | 'namespace'>,
 ): Promise<AppliedObject[]> {
-  const kind = kindMeant(names[0] ?? '');
+  const kind = resolveKind(names[0] ?? '');
   if (names.length > (kind === undefined ? 0 : 1)) throw new UserError('name objects or use --all, not both');
   const isNamed = (object: AppliedObject): boolean =>
     kind === undefined || kind === 'Pod' ? object.kind in podKinds : object.kind === kind;
@@ -130,16 +130,16 @@ async function appliedPods(socket: AgentSocket): Promise<Map<string, string>> {
 }
 
 /** The objects that these args name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */
-export function objectsNamed(words: readonly string[], namespace = 'default'): AppliedObject[] {
-  const [first = '', ...others] = words;
-  const kind = kindMeant(first);
+export function objectsNamed(args: readonly string[], namespace = 'default'): AppliedObject[] {
+  const [first = '', ...others] = args;
+  const kind = resolveKind(first);
   if (kind !== undefined && others.length > 0) return others.map((word) => objectNamed(`${kind}/${word}`, namespace));
-  return words.map((word) => objectNamed(word, namespace));
+  return args.map((word) => objectNamed(word, namespace));
 }
 
 function objectNamed(word: string, namespace: string): AppliedObject {
   const parts = word.split('/');
-  const kind = parts.length > 1 ? kindMeant(parts[0] ?? '') : undefined;
+  const kind = parts.length > 1 ? resolveKind(parts[0] ?? '') : undefined;
   if (kind !== undefined) parts.shift();
   const [name = '', of = namespace] = parts.toReversed();
   if (parts.length <= 2 && name !== '' && of !== '') return appliedObject(kind ?? 'Pod', of, name);

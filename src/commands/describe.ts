@@ -19,31 +19,31 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-A, --all-namespaces', 'pods of all namespaces (default)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: DescribeFlags) => {
+    .action(async (args: string[], flags: DescribeFlags) => {
       const { resolveObjects } = await import('./get-objects.ts');
-      const objects = resolveObjects(words);
+      const objects = resolveObjects(args);
       if (objects !== undefined && !objects.pods && !objects.events) {
         const { describeOthers } = await import('./describe/describe-others.ts');
         if (await describeOthers(objects, flags, deps)) return;
       }
       const { findPods } = await import('./describe/find-pod.ts');
       const { agentSnapshot } = await import('./pod/agent-snapshot.ts');
-      const { workloadWords } = await import('./pod/find-workload.ts');
-      const names = workloadWords(podNames(words));
+      const { joinWorkloadKind } = await import('./pod/find-workload.ts');
+      const names = joinWorkloadKind(podNames(args));
       const found = await findPods(deps, names, flags, await agentSnapshot(flags.rootDir, deps.stderr));
       deps.stdout.write(await formatted(found, flags));
     });
 }
 
 /** Drops the resource that kubectl expects: `describe pod web`. */
-function podNames(words: readonly string[]): readonly string[] {
-  const [first = '', ...rest] = words;
+function podNames(args: readonly string[]): readonly string[] {
+  const [first = '', ...rest] = args;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
   if (['node', 'nodes', 'no'].includes(first))
     throw new UserError('kubelet-ts describe cannot show nodes', {
       hint: 'Show the node: kubelet-ts top node, and kubelet-ts doctor',
     });
-  return words;
+  return args;
 }
 
 const examples = `

@@ -21,24 +21,24 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: ExplainFlags) => {
+    .action(async (args: string[], flags: ExplainFlags) => {
       const [
         { explainedPod },
-        { workloadAt, workloadWords },
-        { serviceMeant, serviceWords },
+        { workloadAt, joinWorkloadKind },
+        { serviceName, joinServiceKind },
         { withoutPodKind },
         { agentSnapshot },
       ] = await Promise.all([
         import('./explain/explained-pod.ts'),
         import('./pod/find-workload.ts'),
-        import('./pod/service-meant.ts'),
+        import('./pod/service-name.ts'),
         import('./pod/resolve-pods.ts'),
         import('./pod/agent-snapshot.ts'),
       ]);
-      const [name = '', ...others] = serviceWords(workloadWords(withoutPodKind(words)));
+      const [name = '', ...others] = joinServiceKind(joinWorkloadKind(withoutPodKind(args)));
       if (others.length > 0) throw new UserError('name one pod, workload or Service');
       refuseFields(name);
-      const service = serviceMeant(name);
+      const service = serviceName(name);
       if (service !== undefined) {
         await explainOneService(service, flags, deps);
         return;

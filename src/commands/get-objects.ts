@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { type ConfigObject, configObjectKey } from '../api/values/config-object.ts';
 import { isWorkloadKind, type WorkloadName } from '../api/values/workload.ts';
-import { kindMeant } from '../engine/applied/applied-object.ts';
+import { resolveKind } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { formatTable } from '../text/format-table.ts';
 import { nodeNameOf } from '../node/options/node-options.ts';
@@ -22,7 +22,7 @@ import { objectColumns } from './object-columns.ts';
 import { withAllocation } from './service-columns.ts';
 import { shownConfigObject } from './validate/printed-objects.ts';
 
-/** Kinds and names in the words of `get`, such as `po,svc`, `cm settings` and `svc/web`. */
+/** Kinds and names as args of `get`, such as `po,svc`, `cm settings` and `svc/web`. */
 export interface ResolvedObjects {
   /** True if pods are listed too. */
   pods: boolean;
@@ -33,17 +33,17 @@ export interface ResolvedObjects {
 }
 
 /**
- * The objects that the args of `get` name. Returns undefined if they name only pods or contain unknown words. Throws a
+ * The objects that the args of `get` name. Returns undefined if they name only pods or contain an unknown arg. Throws a
  * `UserError` if a later word names another kind.
  */
-export function resolveObjects(words: readonly string[]): ResolvedObjects | undefined {
-  const [first = '', ...rest] = words;
+export function resolveObjects(args: readonly string[]): ResolvedObjects | undefined {
+  const [first = '', ...rest] = args;
   const [kindWord = '', ownName] = first.split('/');
   const kinds =
     kindWord === 'all' ? ['pods', 'svc', 'ds', 'deploy', 'rs', 'sts', 'rc', 'cj', 'job'] : kindWord.split(',');
   const config = kinds.flatMap((word) => configKind(word) ?? []);
-  const workloads = kinds.map((word) => kindMeant(word) ?? '').filter(isWorkloadKind);
-  const others = kinds.filter((word) => configKind(word) === undefined && !isWorkloadKind(kindMeant(word) ?? ''));
+  const workloads = kinds.map((word) => resolveKind(word) ?? '').filter(isWorkloadKind);
+  const others = kinds.filter((word) => configKind(word) === undefined && !isWorkloadKind(resolveKind(word) ?? ''));
   const isKnown = others.every((word) => isPodKind(word) || isEvents(word));
   if (!isKnown || (config.length + workloads.length === 0 && !others.some(isEvents))) return undefined;
   const other = rest.find((word) => isOfOtherKind(word, [...config, ...workloads]));
@@ -63,7 +63,7 @@ export function resolveObjects(words: readonly string[]): ResolvedObjects | unde
 /** True for a word such as `deploy/web`, unless it names one of these kinds. */
 function isOfOtherKind(word: string, kinds: readonly string[]): boolean {
   const [kindWord = '', name] = word.split('/');
-  const kind = name === undefined ? undefined : kindMeant(kindWord);
+  const kind = name === undefined ? undefined : resolveKind(kindWord);
   return kind !== undefined && !kinds.includes(kind);
 }
 
@@ -71,7 +71,7 @@ const isEvents = (word: string): boolean => ['events', 'event', 'ev'].includes(w
 
 /** Kinds other than pods that the agent holds. */
 function configKind(word: string): ConfigObject['kind'] | undefined {
-  const kind = kindMeant(word);
+  const kind = resolveKind(word);
   return configKinds.find((known) => known === kind);
 }
 

@@ -80,11 +80,11 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('--program <path>', 'program that the service runs').default(ownProgram(), 'this program'))
     .showHelpAfterError('(put -- before the args of run: kubelet-ts install-service -- ARGS; see --help)')
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: InstallFlags) => {
-      refuseCommandName(words);
-      refuseSecrets(words);
+    .action(async (args: string[], flags: InstallFlags) => {
+      refuseCommandName(args);
+      refuseSecrets(args);
       const service = await serviceOf(flags);
-      const arguments_ = words.length === 0 ? ['/etc/kubernetes/manifests'] : words;
+      const arguments_ = args.length === 0 ? ['/etc/kubernetes/manifests'] : args;
       const paths = pathsIn(arguments_, await runCommand(deps));
       refuseURLs(paths);
       await refuseWrongValues(arguments_, await runCommand(deps));
@@ -156,8 +156,8 @@ async function runCommand(deps: CommandDeps): Promise<Command> {
  * Rejects with a `UserError` for values that `run` would refuse. Skips the check if a configuration file is named,
  * because it may be created later and decides which values are valid.
  */
-async function refuseWrongValues(words: readonly string[], command: Command): Promise<void> {
-  const { operands } = command.parseOptions([...words]);
+async function refuseWrongValues(args: readonly string[], command: Command): Promise<void> {
+  const { operands } = command.parseOptions([...args]);
   const flags = command.opts<NodeFlags>();
   if ((flags.config ?? '') !== '' || (flags.configDir ?? '') !== '') return;
   // The service may be for a machine with another name.
@@ -173,9 +173,9 @@ function refuseCommandName([first]: readonly string[]): void {
 }
 
 /** Throws a `UserError` for secrets, because every user of a machine can read the command line of a service. */
-function refuseSecrets(words: readonly string[]): void {
-  const shown = shownArguments(words);
-  if (words.every((word, index) => word === shown[index])) return;
+function refuseSecrets(args: readonly string[]): void {
+  const shown = shownArguments(args);
+  if (args.every((word, index) => word === shown[index])) return;
   throw new UserError('the args contain a secret, which every user of this machine could read in the service file', {
     hint: 'Put it into the configuration that --config names, and make that file readable only for root.',
   });
@@ -215,7 +215,7 @@ async function writeGuard(program: string): Promise<ServiceProgram['guard']> {
 /** Returns the text for the user. Rejects with a `UserError` if a command of the init system fails. */
 async function install({ file, mode, enable, start }: Service, text: string): Promise<string> {
   await writeFileAtomic(file, text, mode);
-  for (const words of enable) await runInitCommand(words);
+  for (const args of enable) await runInitCommand(args);
   return `wrote ${file}\nstart it now: ${start}\n`;
 }
 
@@ -232,9 +232,9 @@ async function uninstall(service: Service, { isDryRun, ofPackages }: Removal): P
   if (!(await exists(file))) return `no service is installed: there is no ${file}\n`;
   await refuseOthers(file);
   if (isDryRun) return uninstallText(service);
-  for (const words of disable) await runInitCommand(words);
+  for (const args of disable) await runInitCommand(args);
   await rm(file, { force: true });
-  for (const words of afterRemoval) await runInitCommand(words);
+  for (const args of afterRemoval) await runInitCommand(args);
   return `removed ${file}. Pods keep running; stop them: kubelet-ts down\n`;
 }
 
@@ -247,4 +247,4 @@ async function refuseOthers(file: string): Promise<void> {
 }
 
 const uninstallText = ({ file, disable, afterRemoval }: Service): string =>
-  [...disable, ['rm', file], ...afterRemoval].map((words) => `${words.join(' ')}\n`).join('');
+  [...disable, ['rm', file], ...afterRemoval].map((args) => `${args.join(' ')}\n`).join('');

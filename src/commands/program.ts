@@ -169,9 +169,9 @@ export const commandNames: readonly string[] = [...Object.keys(commands), ...Obj
 /** The hidden command of the completion scripts. Its args are not parsed, because they may be incomplete. */
 const completeCommand = '__complete';
 
-async function printCandidates(words: readonly string[], deps: CommandDeps): Promise<number> {
+async function printCandidates(args: readonly string[], deps: CommandDeps): Promise<number> {
   const { completionText } = await import('./completion/complete.ts');
-  const text = await completionText(words, {
+  const text = await completionText(args, {
     commands: Object.entries(commands).map(([word, { summary: description }]) => ({ word, description })),
     load: async (name) => {
       const program = new Command();
@@ -187,15 +187,15 @@ async function printCandidates(words: readonly string[], deps: CommandDeps): Pro
 /** The hidden command that packages use: prints the man page of a command, or the names of all pages. */
 const manCommand = '__man';
 
-async function printManPage(program: Command, words: readonly string[], deps: CommandDeps): Promise<number> {
+async function printManPage(program: Command, args: readonly string[], deps: CommandDeps): Promise<number> {
   const { manPage, pageNames } = await import('./man/man-page.ts');
   await registerAll(program, deps);
-  if (words[0] === '--names') deps.stdout.write(`${pageNames(program).join('\n')}\n`);
+  if (args[0] === '--names') deps.stdout.write(`${pageNames(program).join('\n')}\n`);
   else {
     const find = (parent: Command, name: string): Command =>
       parent.commands.find((candidate) => candidate.name() === name) ?? parent;
-    const name = ['kubelet-ts', ...words].join(' ');
-    deps.stdout.write(manPage(words.reduce(find, program), { name, version: packageJSON.version }));
+    const name = ['kubelet-ts', ...args].join(' ');
+    deps.stdout.write(manPage(args.reduce(find, program), { name, version: packageJSON.version }));
   }
   return 0;
 }
@@ -215,14 +215,14 @@ async function printState(rootDirs: readonly string[], deps: CommandDeps): Promi
 }
 
 /** Rejects with a `UserError` for a command line of another program, or a mistyped one. */
-async function refuseForeign(words: readonly string[]): Promise<void> {
-  const [name = ''] = words;
+async function refuseForeign(args: readonly string[]): Promise<void> {
+  const [name = ''] = args;
   const isKnown = name === 'help' || Object.hasOwn(commands, aliases[name] ?? name);
   const [{ UserError }, { habitHint }] = await Promise.all([
     import('../errors.ts'),
     import('./habits/answer-habit.ts'),
   ]);
-  const hint = habitHint(words, commandNames);
+  const hint = habitHint(args, commandNames);
   if (hint === undefined) return;
   const message = isKnown ? `kubelet-ts ${name} does not have these flags` : `there is no command "${visible(name)}"`;
   throw new UserError(message, { hint });

@@ -45,14 +45,14 @@ export function register(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-a, --all', 'no effect: all pods are listed').hideHelp())
     .option('-w, --watch', 'then print each pod that changes until stopped')
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: PsFlags) => {
+    .action(async (args: string[], flags: PsFlags) => {
       const { isNodeKind, listNode } = await import('./get-node.ts');
-      if (isNodeKind(words[0])) {
-        await listNode(words, flags, deps);
+      if (isNodeKind(args[0])) {
+        await listNode(args, flags, deps);
         return;
       }
       const { resolveObjects, listObjects } = await import('./get-objects.ts');
-      const objects = resolveObjects(words);
+      const objects = resolveObjects(args);
       if (objects !== undefined) {
         if (flags.watch === true && objects.workloads.length + objects.kinds.length > 0)
           throw new UserError('-w watches only pods', { hint: 'For a rollout: kubelet-ts rollout status deploy/NAME' });
@@ -66,12 +66,12 @@ export function register(program: Command, deps: CommandDeps): void {
         if (objects.events) await (await import('./events.ts')).listEvents(deps, objects.names[0], flags);
         return;
       }
-      await listPods(words, flags, deps);
+      await listPods(args, flags, deps);
     });
 }
 
-async function listPods(words: readonly string[], flags: PsFlags, deps: CommandDeps): Promise<void> {
-  const names = podNames(words);
+async function listPods(args: readonly string[], flags: PsFlags, deps: CommandDeps): Promise<void> {
+  const names = podNames(args);
   const print = await printerFor(flags, names.length === 1, deps);
   const choose = await selectorFor(names, flags);
   if (flags.watch === true) {
@@ -129,12 +129,12 @@ const labelKeys = (text: string, earlier: readonly string[] = []): string[] => [
 ];
 
 /** Drops the resource that kubectl expects: `get pods`, `get pod web`. */
-export function podNames(words: readonly string[]): string[] {
-  const [first = '', ...rest] = words;
+export function podNames(args: readonly string[]): string[] {
+  const [first = '', ...rest] = args;
   if (['pod', 'pods', 'po'].includes(first)) return rest;
   const hint = rest.length === 0 ? otherResourceHint(first) : undefined;
   if (hint !== undefined) throw new UserError(`kubelet-ts get cannot list "${visible(first)}"`, { hint });
-  return [...words];
+  return [...args];
 }
 
 type PodSelector = (pods: readonly ListedPod[], node: EngineSnapshot | undefined) => Promise<readonly ListedPod[]>;

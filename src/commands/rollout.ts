@@ -31,14 +31,14 @@ export function register(program: Command, deps: CommandDeps): void {
   subcommand('status', 'Wait until all pods are updated and available')
     .addOption(new Option('-w, --watch [boolean]', 'wait').choices(['true', 'false']).default('true'))
     .option('--timeout <duration>', 'wait at most this long; 0 means no limit (default: 0)', seconds)
-    .action(async (words: string[], flags: WorkloadFlags & { watch: string; timeout?: number }) => {
-      const { socket, workloads } = await rolledOut('status', words, flags, deps);
+    .action(async (args: string[], flags: WorkloadFlags & { watch: string; timeout?: number }) => {
+      const { socket, workloads } = await rolledOut('status', args, flags, deps);
       for (const workload of workloads) {
         await waitForRollOut(workload, socket, deps, { isWaiting: flags.watch !== 'false', timeoutMs: flags.timeout });
       }
     });
-  subcommand('history', 'List the revisions of the first pod').action(async (words: string[], flags: WorkloadFlags) => {
-    const { socket, workloads } = await rolledOut('history', words, flags, deps);
+  subcommand('history', 'List the revisions of the first pod').action(async (args: string[], flags: WorkloadFlags) => {
+    const { socket, workloads } = await rolledOut('history', args, flags, deps);
     for (const { namespace, pods } of workloads) {
       for (const name of pods.slice(0, 1)) await printHistory({ namespace, name }, socket, deps);
     }
@@ -49,9 +49,9 @@ export function register(program: Command, deps: CommandDeps): void {
       command.option('--to-revision <revision>', 'number that history shows', (text) =>
         parseRevision(text, '--to-revision', 'rollout history WORKLOAD'),
       );
-    command.action(async (words: string[], flags: WorkloadFlags & { toRevision?: number }) => {
+    command.action(async (args: string[], flags: WorkloadFlags & { toRevision?: number }) => {
       const { toRevision: to } = flags;
-      await operateWorkloads(words, flags, deps, {
+      await operateWorkloads(args, flags, deps, {
         action: name,
         ...(to !== undefined && { options: { to } }),
         shown: (workload, done) => visible(`${appliedName(workload)} ${done}`),

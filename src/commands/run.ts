@@ -12,7 +12,7 @@ import type { Logger } from '../logger.ts';
 import { requireRoot } from '../process/needs-root.ts';
 import { ownProgram } from '../process/own-program.ts';
 import { openAPI } from '../node/open-api.ts';
-import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
+import { AgentEnd, endOfPodsMs, stopsItsPods } from '../node/agent-end.ts';
 import { AgentHealth } from '../node/agent-health.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
@@ -158,7 +158,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
       });
       try {
         reload.addAPI(api.prepareReload);
-        if (endsItsPods(options)) ending.podsOf(kubelet);
+        if (stopsItsPods(options)) ending.podsOf(kubelet);
         statusURLs = await openStatus(options, logger);
         const posting = faults.keepRunning(
           'status URLs',

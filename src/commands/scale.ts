@@ -18,8 +18,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .requiredOption('--replicas <count>', 'how many pods to run', parseCount)
     .option('-n, --namespace <namespace>', 'namespace of the workload (default: all are searched)')
     .addHelpText('after', help)
-    .action(async (words: string[], flags: ScaleFlags) => {
-      await operateWorkloads(words, flags, deps, {
+    .action(async (args: string[], flags: ScaleFlags) => {
+      await operateWorkloads(args, flags, deps, {
         action: 'scale',
         options: { replicas: flags.replicas },
         shown: (workload, done) => visible(`${appliedName(workload)} ${done}`),

@@ -13,7 +13,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from '../text/format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
-import { kindAndName, workloadWords } from './pod/find-workload.ts';
+import { kindAndName, joinWorkloadKind } from './pod/find-workload.ts';
 import { type PodReference, podsShown } from './pod/resolve-pods.ts';
 import type { IsOfWorkload } from './top/pods-of-workload.ts';
 import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
@@ -95,7 +95,7 @@ function subjectOf(what: string | undefined, pod: string | undefined, { selector
   const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
   const isPods = what === undefined || ['pod', 'pods', 'po'].includes(what);
   if (isPods) return { kind: 'pods', name: pod, isSelected };
-  const [name] = workloadWords(pod === undefined ? [what] : [what, pod]);
+  const [name] = joinWorkloadKind(pod === undefined ? [what] : [what, pod]);
   if (name !== what) return { kind: 'pods', name, isSelected };
   if (pod === undefined)
     return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what, isSelected };

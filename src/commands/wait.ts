@@ -14,7 +14,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { workloadAt, workloadWords } from './pod/find-workload.ts';
+import { workloadAt, joinWorkloadKind } from './pod/find-workload.ts';
 import { parseReference, nameOfWorkload } from './pod/resolve-pods.ts';
 import {
   type FieldCondition,
@@ -62,8 +62,8 @@ export function register(program: Command, deps: CommandDeps): void {
       seconds,
     )
     .addHelpText('after', examples)
-    .action(async (words: string[], flags: WaitFlags) => {
-      const names = await waitForPods(await resolvePods(words, flags), flags, deps.stderr);
+    .action(async (args: string[], flags: WaitFlags) => {
+      const names = await waitForPods(await resolvePods(args, flags), flags, deps.stderr);
       for (const name of names.map(shownName)) deps.stdout.write(`${visible(name)} condition met\n`);
     });
 }
@@ -111,16 +111,16 @@ type ResolvedPods = (snapshot: EngineSnapshot | undefined) => readonly string[];
 
 /** Throws a `UserError` unless either names or one of `--all` and `--selector` select the pods. */
 async function resolvePods(
-  words: readonly string[],
+  args: readonly string[],
   { namespace, all, selector, for: condition }: WaitFlags,
 ): Promise<ResolvedPods> {
   const isOfAll = all === true || selector !== undefined;
-  const isKind = words.length === 1 && isPodKind(words[0]);
-  if (isOfAll ? words.length > 0 && !isKind : words.length === 0) {
+  const isKind = args.length === 1 && isPodKind(args[0]);
+  if (isOfAll ? args.length > 0 && !isKind : args.length === 0) {
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   }
   if (!isOfAll) {
-    const named = workloadWords(words.length > 1 && isPodKind(words[0]) ? words.slice(1) : words);
+    const named = joinWorkloadKind(args.length > 1 && isPodKind(args[0]) ? args.slice(1) : args);
     // Throws for invalid names.
     for (const word of named) podName(word, namespace);
     const podsOf = new Map<string, string[]>();

@@ -15,7 +15,7 @@ import {
   type Subnet,
 } from './cni-subnet.ts';
 import type { PodCIDR } from './pod-cidr.ts';
-import { bridgeNetworkOf, SubnetClaims, usualClaimsDir } from './subnet-claims.ts';
+import { bridgeNetworkOf, SubnetReservations, defaultReservationsDir } from './subnet-reservations.ts';
 import { isIn } from './network/networked-sandbox.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 import { readUplink, type Uplink } from './network/uplink.ts';
@@ -45,7 +45,7 @@ export interface CNIOptions {
   /** Folders to search for iptables. */
   readonly programFolders?: readonly string[];
   /** Folder in which the root-dirs of this machine record their subnets. */
-  readonly claimsDir?: string;
+  readonly reservationsDir?: string;
   /** Folder in which the plugin host-local records the addresses of pods. */
   readonly addressesDir?: string;
   /** Exists while firewalld runs. */
@@ -147,12 +147,12 @@ async function writeBridgeConfig(
   current: Current,
   plugins: readonly string[],
 ): Promise<{ subnet: string; warnings: string[] } | undefined> {
-  const { confDir, claimsDir = usualClaimsDir, uplink = await readUplink() } = options;
+  const { confDir, reservationsDir = defaultReservationsDir, uplink = await readUplink() } = options;
   const file = join(confDir, confFileName);
-  const claims = new SubnetClaims(claimsDir);
+  const reservations = new SubnetReservations(reservationsDir);
   const routes = options.hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
-  return withFileLock(join(claimsDir, 'lock'), systemClock, async () => {
-    const others = (await claims.ofOthers(file)).map(parseSubnet);
+  return withFileLock(join(reservationsDir, 'lock'), systemClock, async () => {
+    const others = (await reservations.ofOthers(file)).map(parseSubnet);
     const subnet = keptSubnet(options, current, { routes, others }) ?? freeSubnet([...routes, ...others]);
     if (subnet === undefined) return undefined;
     const chained = plugins.includes(firewallPlugin) && (await hasFirewalld(options)) ? [firewallPlugin] : [];
@@ -162,7 +162,7 @@ async function writeBridgeConfig(
     const text = generateBridgeConfig({ subnets, chained, mtu });
     if (!(current.isUsed && current.isEarlier) && text !== (await readFile(file, 'utf8').catch(() => '')))
       await writeFileAtomic(file, text, 0o644);
-    await claims.add(file);
+    await reservations.add(file);
     return { subnet, warnings: subnetWarnings(subnet, options, { routes, isUsed: current.isUsed }) };
   });
 }
@@ -178,9 +178,9 @@ function keptSubnet(
 ): string | undefined {
   const [subnet] = network?.subnets ?? [];
   if (isUsed) return subnet;
-  const isTaken = (text: string): boolean => others.some((other) => overlap(other, parseSubnet(text)));
-  if (podCIDR?.ipv4 !== undefined && !isTaken(podCIDR.ipv4)) return podCIDR.ipv4;
-  if (subnet === undefined || network === undefined || isTaken(subnet)) return undefined;
+  const isReserved = (text: string): boolean => others.some((other) => overlap(other, parseSubnet(text)));
+  if (podCIDR?.ipv4 !== undefined && !isReserved(podCIDR.ipv4)) return podCIDR.ipv4;
+  if (subnet === undefined || network === undefined || isReserved(subnet)) return undefined;
   return collidingRoute(parseSubnet(subnet), network.bridge, routes) === undefined ? subnet : undefined;
 }
 
@@ -324,8 +324,8 @@ async function machineConfigIn(dir: string): Promise<string | undefined> {
   return first === undefined ? undefined : join(dir, first);
 }
 
-function freeSubnet(taken: readonly Subnet[]): string | undefined {
-  const subnet = computeFreeSubnet(taken);
+function freeSubnet(reserved: readonly Subnet[]): string | undefined {
+  const subnet = computeFreeSubnet(reserved);
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 

@@ -34,14 +34,14 @@ export function containerTasks(channel: Channel): ContainerTasks {
     },
     end: async (containerId, options) => {
       const kill = { containerId, signal: constants.signals.SIGKILL, all: true };
-      await unlessGone(service.kill(kill, inNamespace(options)));
-      await unlessGone(service.wait({ containerId }, inNamespace(options)));
-      await unlessGone(service.delete({ containerId }, inNamespace(options)));
+      await unlessDeleted(service.kill(kill, inNamespace(options)));
+      await unlessDeleted(service.wait({ containerId }, inNamespace(options)));
+      await unlessDeleted(service.delete({ containerId }, inNamespace(options)));
     },
   };
 }
 
-async function unlessGone(call: Promise<unknown>): Promise<void> {
+async function unlessDeleted(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {

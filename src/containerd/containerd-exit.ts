@@ -17,7 +17,7 @@ export function describeExit({ code, signal }: ContainerdEnd): string {
 }
 
 /** Returns the reason from the last line of its log. A killed containerd logs none. */
-export function lastLogLine({ code = 0, lastLines }: ContainerdExit): { said?: string } {
+export function lastLogLine({ code = 0, lastLines }: ContainerdExit): { lastLine?: string } {
   const last = lastLines.at(-1);
-  return code === 0 || last === undefined ? {} : { said: last };
+  return code === 0 || last === undefined ? {} : { lastLine: last };
 }

@@ -178,16 +178,16 @@ export class ContainerdSupervisor {
       await this.terminate(process);
       return undefined;
     }
-    const gone = new AbortController();
+    const exited = new AbortController();
     const decided = new AbortController();
-    void this.isGoneWithin(process, adoptTimeoutMs, decided.signal).then((isGone) => {
-      if (isGone) gone.abort(new Error('it ended'));
+    void this.exitsWithin(process, adoptTimeoutMs, decided.signal).then((hasExited) => {
+      if (hasExited) exited.abort(new Error('it ended'));
     });
     try {
-      await host.untilReady({ signal: AbortSignal.any([signal, gone.signal]), timeoutMs: adoptTimeoutMs });
+      await host.untilReady({ signal: AbortSignal.any([signal, exited.signal]), timeoutMs: adoptTimeoutMs });
     } catch (error) {
       signal.throwIfAborted();
-      if (gone.signal.aborted) return undefined;
+      if (exited.signal.aborted) return undefined;
       logger.warn({ pid: process.pid, err: error }, 'A containerd of an earlier run does not answer and is replaced');
       await this.terminate(process);
       return undefined;
@@ -251,7 +251,7 @@ export class ContainerdSupervisor {
     } catch (error) {
       await host.signal(process, 'SIGKILL');
       // Polled, because waiting for `ended` would not keep this process alive.
-      await this.isGoneWithin(process, terminateTimeoutMs);
+      await this.exitsWithin(process, terminateTimeoutMs);
       await host.removeTraces();
       throw error;
     }
@@ -261,8 +261,8 @@ export class ContainerdSupervisor {
     const { host, hint, rootDir } = this.deps;
     const problem = findStartProblem(await host.lastLines(maxProblemLines));
     const lines = problem === undefined ? await host.lastLines() : [problem.line];
-    const said = lines.map((line) => `\n  ${line}`).join('');
-    const message = `The managed containerd did not start: ${errorMessage(cause)}${said}`;
+    const quoted = lines.map((line) => `\n  ${line}`).join('');
+    const message = `The managed containerd did not start: ${errorMessage(cause)}${quoted}`;
     if (problem === undefined) return new UserError(message, { hint, cause });
     const options = { hint: remedyFor(problem, rootDir), cause };
     return problem.kind === 'damaged store' ? new DamagedStoreError(message, options) : new UserError(message, options);
@@ -291,8 +291,8 @@ export class ContainerdSupervisor {
 
   /** The connection closes a moment before the process exits, or containerd dropped the connection and lives on. */
   private async connectionLost(process: ProcessIdentity): Promise<void> {
-    const isGone = await this.isGoneWithin(process, terminateTimeoutMs);
-    if (isGone) await this.ended(process, { code: undefined, signal: undefined });
+    const hasExited = await this.exitsWithin(process, terminateTimeoutMs);
+    if (hasExited) await this.ended(process, { code: undefined, signal: undefined });
     else if (!this.released.aborted) this.watchAdopted(process);
   }
 
@@ -339,7 +339,7 @@ export class ContainerdSupervisor {
   private async terminate(process: ProcessIdentity): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await this.deps.host.signal(process, signal);
-      if (await this.isGoneWithin(process, terminateTimeoutMs)) return;
+      if (await this.exitsWithin(process, terminateTimeoutMs)) return;
     }
     throw new Error(`containerd (pid ${String(process.pid)}) does not exit, even after SIGKILL`);
   }
@@ -358,7 +358,7 @@ export class ContainerdSupervisor {
   }
 
   /** Returns false after `timeoutMs`, or if aborted. */
-  private async isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+  private async exitsWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const { clock } = this.deps;
     const deadline = clock.monotonic() + timeoutMs;
     while (await this.isRunning(process)) {

@@ -26,8 +26,8 @@ export function leftOutText({ dropIns, logFile }: Pick<ManagedPaths, 'dropIns' |
 
 /** The lines after the first are from the log. Later plugins fail because the first one did. */
 function reasonIn(message: string): string {
-  const [first = '', ...said] = message.split('\n').map((line) => line.trim());
-  const found = said.map((line) => /"failed to load plugin.* error=("(?:[^"\\]|\\.)*")/.exec(line)?.[1]);
+  const [first = '', ...lines] = message.split('\n').map((line) => line.trim());
+  const found = lines.map((line) => /"failed to load plugin.* error=("(?:[^"\\]|\\.)*")/.exec(line)?.[1]);
   const reason = found.find((text) => text !== undefined);
-  return reason === undefined ? (said.at(-1) ?? first) : String(JSON.parse(reason));
+  return reason === undefined ? (lines.at(-1) ?? first) : String(JSON.parse(reason));
 }

@@ -24,10 +24,10 @@ export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger
   /**
    * Containers created by this process whose start was not refused. One of these that has not started yet is not lost.
    */
-  const made = new Set<string>();
+  const created = new Set<string>();
 
   const mayBeLost = ({ id, state, startedAt }: ContainerStatus): boolean =>
-    startedAt === 0n && (state === 'CONTAINER_EXITED' || (state === 'CONTAINER_CREATED' && !made.has(id)));
+    startedAt === 0n && (state === 'CONTAINER_EXITED' || (state === 'CONTAINER_CREATED' && !created.has(id)));
 
   const hasEnded = async (status: ContainerStatus, options: CallOptions | undefined): Promise<boolean> => {
     const { id } = status;
@@ -43,19 +43,19 @@ export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger
     ...runtime,
     createContainer: async (request, options) => {
       const response = await runtime.createContainer(request, options);
-      made.add(response.containerId);
+      created.add(response.containerId);
       return response;
     },
     startContainer: async (request, options) => {
       try {
         return await runtime.startContainer(request, options);
       } catch (error) {
-        made.delete(request?.containerId ?? '');
+        created.delete(request?.containerId ?? '');
         throw error;
       }
     },
     removeContainer: async (request, options) => {
-      made.delete(request?.containerId ?? '');
+      created.delete(request?.containerId ?? '');
       return runtime.removeContainer(request, options);
     },
     containerStatus: async (request, options) => {

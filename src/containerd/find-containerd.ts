@@ -31,11 +31,11 @@ export async function findContainerd(options: FindContainerdOptions = {}): Promi
 
   const containerd = await findProgram('containerd', folders);
   if (containerd === undefined) throw new UserError('containerd is not installed on this machine', { hint });
-  const beside = [dirname(containerd), ...folders];
+  const nearby = [dirname(containerd), ...folders];
   const [version, shim, ctr, ociRuntime] = await Promise.all([
     versionOf(containerd),
-    findProgram('containerd-shim-runc-v2', beside),
-    findProgram('ctr', beside),
+    findProgram('containerd-shim-runc-v2', nearby),
+    findProgram('ctr', nearby),
     findOciRuntime(folders, options.cgroup),
   ]);
   if (!isAtLeast(version, 1, 6)) {

@@ -107,8 +107,8 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
       result.failed.push({ file, error: asUserError(file, error) });
     }
   }
-  const forgotten = Object.keys(known).some((file) => !(file in files));
-  if (forgotten) await writeState(stateFile, { store, files });
+  const hasRemoved = Object.keys(known).some((file) => !(file in files));
+  if (hasRemoved) await writeState(stateFile, { store, files });
   return { ...result, unchanged, names: namesIn(files), ignored, ...(ignoredList !== undefined && { ignoredList }) };
 }
 

@@ -16,7 +16,7 @@ import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 
 /** Moves a new containerd into its own scope before it has children. Never rejects. */
-export type PlaceProcess = (process: ProcessIdentity) => Promise<void>;
+export type MoveProcess = (process: ProcessIdentity) => Promise<void>;
 
 /** Starts and finds the containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
@@ -26,7 +26,7 @@ export class LinuxContainerdHost implements ContainerdHost {
     private readonly paths: ManagedPaths,
     private readonly clock: Clock,
     private readonly logger: Pick<Logger, 'warn'>,
-    private readonly place: PlaceProcess = () => Promise.resolve(),
+    private readonly moveToScope: MoveProcess = () => Promise.resolve(),
   ) {}
 
   find(): Promise<ProcessIdentity | undefined> {
@@ -45,7 +45,7 @@ export class LinuxContainerdHost implements ContainerdHost {
       const process = child.pid === undefined ? undefined : await identify(child.pid);
       if (process === undefined) throw new Error(describeExit(await ended));
       await this.record(process);
-      await this.place(process);
+      await this.moveToScope(process);
       return { process, ended };
     });
   }

@@ -13,7 +13,7 @@ import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
-import { LinuxContainerdHost, type PlaceProcess } from './linux-containerd-host.ts';
+import { LinuxContainerdHost, type MoveProcess } from './linux-containerd-host.ts';
 import { ManagedImages, type ImagesRepair } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
@@ -38,7 +38,7 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   /** The choices of the user for our bridge network. */
   readonly network?: Pick<CNIOptions, 'podCIDR' | 'mtu'>;
   /** Moves a new containerd into its own scope, such as a systemd unit. */
-  readonly place?: PlaceProcess;
+  readonly moveToScope?: MoveProcess;
   /**
    * Called when a damaged store was set aside, which happens if containerd does not work with it and no container runs.
    * Without it, the store is kept and the start fails.
@@ -107,7 +107,7 @@ export class ManagedContainerd {
       restartsForChanges: options.restartsForChanges ?? false,
     });
     this.supervisor = new ContainerdSupervisor({
-      host: new LinuxContainerdHost(this.paths, this.clock, this.logger, options.place),
+      host: new LinuxContainerdHost(this.paths, this.clock, this.logger, options.moveToScope),
       clock: this.clock,
       logger: this.logger,
       prepare: () => launch.prepare(),

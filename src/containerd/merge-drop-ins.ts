@@ -27,7 +27,7 @@ export function mergeDropIns(
   const config = structuredClone(base);
   for (const { file, config: added } of dropIns) {
     for (const [shown, value] of leavesOf(added)) {
-      const path = placeOf(shown, version);
+      const path = pathIn(shown, version);
       const isCgroupDriver = path.at(-1) === 'SystemdCgroup';
       if (!isCgroupDriver && !isKept(path, ours)) setValue(config, path, value);
       else if (
@@ -98,7 +98,7 @@ const imageKeysOfContainerd = /^(snapshotter|disable_snapshot_annotations|discar
  * Where a containerd of this version reads a value of the CRI plugin of 1.x. containerd 2 converts a whole file, so we
  * convert what we add to one of `version = 3`. containerd: plugins/cri/{images,runtime}/plugin.go configMigration
  */
-export function placeOf(path: KeyPath, version: Version): KeyPath {
+export function pathIn(path: KeyPath, version: Version): KeyPath {
   const [top, plugin, key = '', ...rest] = path;
   if (!isAtLeast(version, 2, 0) || top !== 'plugins' || plugin !== plugins.cri || streamingKeys.test(key)) return path;
   if (key === 'sandbox_image') return [top, plugins.images, 'pinned_images', 'sandbox'];

@@ -27,7 +27,7 @@ export function orphanShimsOf(
     {
       ...deps,
       findShims: () => findShims(socket),
-      listKnownIDs: (lookSignal) => listKnownIDs(endpoint, lookSignal),
+      listKnownIDs: (listSignal) => listKnownIDs(endpoint, listSignal),
       events: (streamSignal) => containerEvents(endpoint, streamSignal),
     },
     signal,

@@ -25,7 +25,7 @@ interface OrphanShimsDeps {
  */
 export class OrphanShims {
   private isWanted = false;
-  private isLooking = false;
+  private isChecking = false;
 
   /** Does nothing once the signal is aborted. */
   constructor(
@@ -46,8 +46,8 @@ export class OrphanShims {
   /** Checks twice. If called during a check, checks again afterwards. */
   async check(): Promise<void> {
     this.isWanted = true;
-    if (this.isLooking || this.signal.aborted) return;
-    this.isLooking = true;
+    if (this.isChecking || this.signal.aborted) return;
+    this.isChecking = true;
     try {
       while (this.isWanted) {
         this.isWanted = false;
@@ -59,7 +59,7 @@ export class OrphanShims {
       // If containerd does not answer, the check follows when it comes up.
       this.logFailure(error);
     } finally {
-      this.isLooking = false;
+      this.isChecking = false;
     }
   }
 

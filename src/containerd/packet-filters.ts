@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { withFileLock } from '../files/file-lock.ts';
 import { findProgram, searchFolders } from '../process/find-program.ts';
 import { type PacketFilter, packetFilter } from './network/packet-filter.ts';
-import { usualClaimsDir } from './subnet-claims.ts';
+import { defaultReservationsDir } from './subnet-reservations.ts';
 
 /** Finds iptables and ip6tables. Empty if the machine has neither. */
 export async function findPacketFilters(): Promise<PacketFilter[]> {
@@ -20,4 +20,4 @@ export async function findPacketFilters(): Promise<PacketFilter[]> {
 
 /** Runs work while no other agent of this machine changes its rules. */
 export const withRulesLock = <T>(clock: Clock, work: () => Promise<T>): Promise<T> =>
-  withFileLock(join(usualClaimsDir, 'rules'), clock, work);
+  withFileLock(join(defaultReservationsDir, 'rules'), clock, work);

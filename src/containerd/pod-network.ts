@@ -15,7 +15,7 @@ import { isHostIP } from './network/host-port-rules.ts';
 import { type NetworkedSandbox, NetworkedSandboxes } from './network/networked-sandbox.ts';
 import { NetworkRules } from './network/network-rules.ts';
 import type { BridgeNetwork } from './network/rules.ts';
-import { bridgeNetworkOf, SubnetClaims, usualClaimsDir } from './subnet-claims.ts';
+import { bridgeNetworkOf, SubnetReservations, defaultReservationsDir } from './subnet-reservations.ts';
 
 interface PodNetworkDeps {
   readonly paths: ManagedPaths;
@@ -130,7 +130,7 @@ export class PodNetwork {
 
   /** The pods of another root-dir may be on the same bridge. */
   private async removeRules(network: BridgeNetwork): Promise<void> {
-    const others = await new SubnetClaims(usualClaimsDir).ofOthers(this.file);
+    const others = await new SubnetReservations(defaultReservationsDir).ofOthers(this.file);
     if (!others.some((other) => network.subnets.includes(other))) await this.rules.remove(network);
   }
 

@@ -7,13 +7,13 @@ import { listFolder } from '../files/list-folder.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { isAtLeast } from './containerd-version.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
-import { type DropIn, keyText, leavesOf, placeOf, valueAt } from './merge-drop-ins.ts';
+import { type DropIn, keyText, leavesOf, pathIn, valueAt } from './merge-drop-ins.ts';
 
 /** The drop-ins of a managed containerd. */
 export interface DropIns {
   /** Files that containerd accepts, in the order of their names. */
   readonly accepted: readonly DropIn[];
-  /** A sentence for each file that it does not accept, with its own words. */
+  /** A message for each file that containerd does not accept, with its reason. */
   readonly refused: readonly string[];
   /** A sentence for each key that it does not know. */
   readonly unknown: readonly string[];
@@ -45,7 +45,7 @@ export async function readDropIns(
       hash.update(`${JSON.stringify([name, text])}\n`);
       const { version } = installed;
       for (const [path] of leavesOf(config)) {
-        if (valueAt(known, placeOf(path, version)) === undefined)
+        if (valueAt(known, pathIn(path, version)) === undefined)
           unknown.push(`${file}: containerd ${version.text} does not know ${keyText(path)}, so it has no effect`);
       }
     } catch (error) {
@@ -59,15 +59,15 @@ export async function readDropIns(
 /** True for the name of a file that is read: not a hidden one, nor the backup of an editor. */
 export const isDropIn = (name: string): boolean => name.endsWith('.toml') && !name.startsWith('.');
 
-/** Returns what containerd understands of a configuration file, with its defaults. Rejects with its words. */
+/** Returns what containerd understands of a configuration file, with its defaults. Rejects with its error message. */
 async function checkedBy({ containerd }: Pick<InstalledContainerd, 'containerd'>, file: string): Promise<TomlTable> {
   const { stdout, stderr, failed, shortMessage } = await execa(containerd, ['--config', file, 'config', 'dump'], {
     timeout: checkTimeoutMs,
     reject: false,
   });
   if (!failed) return parsed(stdout);
-  const said = stderr.trim().split('\n').at(-1) ?? '';
-  throw new Error(said === '' ? shortMessage : said);
+  const lastLine = stderr.trim().split('\n').at(-1) ?? '';
+  throw new Error(lastLine === '' ? shortMessage : lastLine);
 }
 
 function parsed(text: string): TomlTable {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { execa, type ExecaError } from 'execa';
 import type { Logger } from '../logger.ts';
 import type { BridgeNetwork } from './network/rules.ts';
-import { SubnetClaims, usualClaimsDir } from './subnet-claims.ts';
+import { SubnetReservations, defaultReservationsDir } from './subnet-reservations.ts';
 
 interface BridgeRemoval {
   /** Our CNI configuration. */
@@ -14,7 +14,7 @@ interface BridgeRemoval {
   interfacesFile?: string;
   /** Path of `ip` (iproute2), which minimal systems lack. */
   ip?: string;
-  claimsDir?: string;
+  reservationsDir?: string;
 }
 
 /**
@@ -23,10 +23,16 @@ interface BridgeRemoval {
  */
 export async function removeBridge(
   { bridge, subnets }: BridgeNetwork,
-  { file, logger, interfacesFile = '/proc/net/dev', ip = 'ip', claimsDir = usualClaimsDir }: BridgeRemoval,
+  {
+    file,
+    logger,
+    interfacesFile = '/proc/net/dev',
+    ip = 'ip',
+    reservationsDir = defaultReservationsDir,
+  }: BridgeRemoval,
 ): Promise<void> {
   if (!(await interfaceNames(interfacesFile)).includes(bridge)) return;
-  if ((await new SubnetClaims(claimsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
+  if ((await new SubnetReservations(reservationsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
   try {
     const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
     if (ports !== '')

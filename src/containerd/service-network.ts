@@ -12,7 +12,7 @@ import { serviceOwner, serviceRules } from './network/service-rules.ts';
 import { findPacketFilters, withRulesLock } from './packet-filters.ts';
 import type { PodCIDR } from './pod-cidr.ts';
 import { openServiceSubnets, serviceSubnetsFile } from './service-subnets.ts';
-import { subnetsIn } from './subnet-claims.ts';
+import { subnetsIn } from './subnet-reservations.ts';
 
 interface Deps {
   readonly rootDir: string;

@@ -17,7 +17,7 @@ import {
   type Subnet,
 } from './cni-subnet.ts';
 import type { PodCIDR } from './pod-cidr.ts';
-import { SubnetClaims, subnetsIn, usualClaimsDir } from './subnet-claims.ts';
+import { SubnetReservations, subnetsIn, defaultReservationsDir } from './subnet-reservations.ts';
 
 interface Options {
   readonly rootDir: string;
@@ -27,7 +27,7 @@ interface Options {
   readonly hasIPv6: boolean;
   /** Defaults to those of this machine. */
   readonly routes?: readonly Route[];
-  readonly claimsDir?: string;
+  readonly reservationsDir?: string;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -39,16 +39,16 @@ export const serviceSubnetsFile = (rootDir: string): string => join(rootDir, 'st
  * that no route and no other root-dir uses. Rejects with a `UserError` if none is free.
  */
 export async function openServiceSubnets(options: Options): Promise<readonly string[]> {
-  const { rootDir, clock, logger, claimsDir = usualClaimsDir } = options;
+  const { rootDir, clock, logger, reservationsDir = defaultReservationsDir } = options;
   const file = serviceSubnetsFile(rootDir);
-  const claims = new SubnetClaims(claimsDir);
+  const reservations = new SubnetReservations(reservationsDir);
   const routes = options.routes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
-  return withFileLock(join(claimsDir, 'lock'), clock, async () => {
-    const others = (await claims.ofOthers(file)).map(parseSubnet);
+  return withFileLock(join(reservationsDir, 'lock'), clock, async () => {
+    const others = (await reservations.ofOthers(file)).map(parseSubnet);
     const subnets = choose(options, await readKept(file, logger), [...routes, ...others]);
     warnOfRoutes(subnets, routes, logger);
     await writeFileAtomic(file, `${JSON.stringify({ subnets: subnets.map((subnet) => ({ subnet })) })}\n`);
-    await claims.add(file);
+    await reservations.add(file);
     return subnets;
   });
 }
@@ -59,16 +59,16 @@ async function readKept(file: string, logger: Logger): Promise<readonly string[]
   return kept ?? [];
 }
 
-function choose({ choice, hasIPv6 }: Options, kept: readonly string[], taken: readonly Subnet[]): string[] {
+function choose({ choice, hasIPv6 }: Options, kept: readonly string[], reserved: readonly Subnet[]): string[] {
   if (choice.ipv4 !== undefined || choice.ipv6 !== undefined)
     return [choice.ipv4, choice.ipv6].filter((subnet) => subnet !== undefined);
-  const ipv4 = kept.find((subnet) => !subnet.includes(':')) ?? freeSubnet(taken);
+  const ipv4 = kept.find((subnet) => !subnet.includes(':')) ?? freeSubnet(reserved);
   const ipv6 = kept.find((subnet) => subnet.includes(':'));
   return [ipv4, ...(ipv6 !== undefined ? [ipv6] : hasIPv6 ? [randomIPv6Subnet()] : [])];
 }
 
-function freeSubnet(taken: readonly Subnet[]): string {
-  const subnet = computeFreeServiceSubnet(taken);
+function freeSubnet(reserved: readonly Subnet[]): string {
+  const subnet = computeFreeServiceSubnet(reserved);
   if (subnet !== undefined) return formatSubnet(subnet);
   throw new UserError('every subnet for them overlaps a route of this machine', {
     hint: 'Choose one with --service-cidr.',

@@ -45,7 +45,7 @@ export function endOfLog(lines: readonly string[]): readonly string[] {
 }
 
 /** Parts of the store, as the lines about them name them. */
-const place = '(failed to load plugin|snapshot|content|blob|rootfs)';
+const storePart = '(failed to load plugin|snapshot|content|blob|rootfs)';
 
 /** True if an error of an import can come from a damaged store, though also from a damaged archive. */
 export const mayBeDamage = (message: string): boolean =>
@@ -60,10 +60,10 @@ const problems: readonly { kind: StartProblem['kind']; pattern: RegExp }[] = [
   { kind: 'full disk', pattern: /no space left on device/ },
   {
     kind: 'disk error',
-    pattern: new RegExp(`${place}.*(input/output error|structure needs cleaning|bad message)`, 'i'),
+    pattern: new RegExp(`${storePart}.*(input/output error|structure needs cleaning|bad message)`, 'i'),
   },
   { kind: 'inotify', pattern: /fsnotify watcher: too many open files|inotify.*too many open files/ },
-  { kind: 'damaged store', pattern: new RegExp(`${place}.*(${damage.source})`, 'i') },
+  { kind: 'damaged store', pattern: new RegExp(`${storePart}.*(${damage.source})`, 'i') },
 ];
 
 /** Returns what to do about a problem. */

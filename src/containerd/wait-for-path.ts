@@ -13,7 +13,7 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (settle: () => void): void => {
       watcher?.close();
-      unwatchFile(path, look);
+      unwatchFile(path, check);
       signal.removeEventListener('abort', abort);
       settle();
     };
@@ -22,12 +22,12 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
         reject(signal.reason as Error);
       });
     };
-    const look = (): void => {
+    const check = (): void => {
       if (existsSync(path)) finish(resolve);
     };
     const fail = (error: unknown): void => {
       if (isOutOfWatches(error)) {
-        watchFile(path, { interval: unwatchedPeriodMs }, look);
+        watchFile(path, { interval: unwatchedPeriodMs }, check);
         return;
       }
       finish(() => {
@@ -42,7 +42,7 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
     }
     try {
       watcher = watch(dirname(path), (_, name) => {
-        if (name === null || name === basename(path)) look();
+        if (name === null || name === basename(path)) check();
       }).on('error', fail);
     } catch (error) {
       fail(error);
@@ -50,6 +50,6 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', abort, { once: true });
     // The file may have appeared, or the signal may have been aborted, before the watch began.
     if (signal.aborted) abort();
-    else look();
+    else check();
   });
 }

@@ -26,8 +26,8 @@ export class AgentEnd {
   signalled(signal: NodeJS.Signals): boolean {
     const { kubelet, deps } = this;
     const { logger, stop } = deps;
-    const endsPods = signal === 'SIGTERM' && kubelet?.isWatchingShutdowns === false;
-    if (!endsPods || this.isEnding) {
+    const stopsPods = signal === 'SIGTERM' && kubelet?.isWatchingShutdowns === false;
+    if (!stopsPods || this.isEnding) {
       logger.info({ signal }, this.isEnding ? 'Stopping at once' : 'Stopping, pods keep running');
       stop(signal);
       return true;
@@ -42,7 +42,7 @@ export class AgentEnd {
 }
 
 /** True if pods get time to stop at a node shutdown. kubelet: nodeshutdown_manager_linux.go NewManager */
-export function endsItsPods(
+export function stopsItsPods(
   options: Pick<
     NodeOptions,
     'shutdownGracePeriod' | 'shutdownGracePeriodCriticalPods' | 'shutdownGracePeriodByPodPriority'

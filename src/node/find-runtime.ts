@@ -67,12 +67,12 @@ export async function findRuntimeEndpoint(options: {
  * the agent, which the agent's configuration may name. If no agent runs, or it is starting or does not answer, it is
  * the runtime of the last agent. Rejects with a `UserError` if the agent waits for its runtime.
  */
-export async function findRuntimeOfAgent(place: {
+export async function findRuntimeOfAgent(location: {
   rootDir: string;
   flag: string | undefined;
 }): Promise<RuntimeEndpoint> {
-  const { rootDir, flag } = place;
-  if ((flag ?? '') !== '' || (namedByEnvironment() ?? '') !== '') return findRuntimeEndpoint(place);
+  const { rootDir, flag } = location;
+  if ((flag ?? '') !== '' || (namedByEnvironment() ?? '') !== '') return findRuntimeEndpoint(location);
   const ofAgent = await fetchRuntimeEndpoint(controlSocketPath(rootDir)).catch((error: unknown) => {
     if (error instanceof AgentStartingError || error instanceof AgentSilentError) return undefined;
     throw error;

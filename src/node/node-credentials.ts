@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { CredentialProvider } from '../api/kubelet-configuration/credential-provider-config.ts';
 import { systemClock } from '../clock.ts';
 import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
-import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
+import { type DockerConfigPaths, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
 import type { DockerConfig } from '../engine/images/docker-config.ts';
 import type { Meter } from '../engine/view/meter.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
@@ -30,14 +30,14 @@ export async function nodeCredentials(
   meter?: Pick<Meter, 'count' | 'observe' | 'setSeries'>,
 ): Promise<(repository: string) => Promise<DockerConfig[]>> {
   const { rootDir } = options;
-  const places: DockerConfigPlaces = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
+  const paths: DockerConfigPaths = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
   const onBroken = (path: string, err: string): void => {
     logger.warn({ path, err }, 'Skipped a broken registry credentials file');
   };
   const plugins = await openPlugins(options, logger, meter);
   return (repository) =>
     Promise.all([
-      readDockerConfigFiles(places, onBroken),
+      readDockerConfigFiles(paths, onBroken),
       ...plugins.map((plugin) => plugin.credentialsFor(repository)),
     ]);
 }

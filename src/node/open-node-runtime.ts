@@ -90,7 +90,7 @@ async function recordStart(endpoint: RuntimeEndpoint, { options, logger }: Runti
         'Recording the runtime failed; once this agent has stopped, name the runtime in commands',
       );
     }),
-    noteStateFormat(rootDir, logger),
+    recordFormat(rootDir, logger),
     recordNodePaths(rootDir, options, logger).catch((error: unknown) => {
       logger.warn({ err: error }, 'Recording the flags failed; once this agent has stopped, pass them to down');
     }),
@@ -98,7 +98,7 @@ async function recordStart(endpoint: RuntimeEndpoint, { options, logger }: Runti
 }
 
 /** Never rejects, because the agent runs on any state. */
-async function noteStateFormat(rootDir: string, logger: Logger): Promise<void> {
+async function recordFormat(rootDir: string, logger: Logger): Promise<void> {
   try {
     const format = await recordStateFormat(rootDir);
     if (format > stateFormat)
@@ -184,7 +184,7 @@ async function startManaged(
     logger,
     // Runs that share a containerd must not interrupt each other's pulls.
     restartsForChanges: rootDir === options.rootDir,
-    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
+    moveToScope: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
     systemdCgroup: options.cgroupDriver === 'systemd',
     ...(!options.keepDamagedStore && { onSetAside: reportSetAside(logger, onStoreReplaced) }),
     network: { podCIDR: parsePodCIDR(options.podCIDR), mtu: options.networkPluginMTU },

@@ -27,7 +27,7 @@ import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { openPlugins } from '../plugins/open-plugins.ts';
-import { endsItsPods } from './agent-end.ts';
+import { stopsItsPods } from './agent-end.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import { readHostNetwork } from './detect-node-ips.ts';
 import { reasons } from '../engine/view/reasons.ts';
@@ -84,7 +84,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     readMachine(options.rootDir),
     findUserNamespaceIDs(options),
     readStatsHost(runtime.pid, mountInfo),
-    endsItsPods(options) ? openLogind() : undefined,
+    stopsItsPods(options) ? openLogind() : undefined,
     sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
   await checkNodeFitness(options, machine, logger, mountInfo);

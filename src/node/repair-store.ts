@@ -31,9 +31,9 @@ export async function repairStore(request: RepairRequest): Promise<RepairedStore
     });
   }
   const { logger } = await createLogger('text', 'warn');
-  const place: ManagedContainerdOptions['place'] = (process) =>
+  const moveToScope: ManagedContainerdOptions['moveToScope'] = (process) =>
     moveToOwnScope(process, { rootDir, clock: systemClock, logger });
-  const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger, place });
+  const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger, moveToScope });
   const hasAgent = (await readAgentProcess(rootSocketPath(rootDir))) !== undefined;
   try {
     return { hasAgent, ...(await containerd.repairStore({ pods: await allPodsToStop(rootDir), hasAgent, signal })) };

@@ -26,12 +26,12 @@ import { findRuntimeOfAgent } from './find-runtime.ts';
 import { ownedRuntime, type RootKeeper } from './owned-runtime.ts';
 
 /** The flags that select a runtime. Without an endpoint, or with an empty one, it is detected. */
-export interface RuntimePlace {
+export interface RuntimeLocation {
   rootDir: string;
   containerRuntimeEndpoint?: string | undefined;
 }
 
-export type Connect = (place: RuntimePlace) => Promise<RuntimeConnection>;
+export type Connect = (location: RuntimeLocation) => Promise<RuntimeConnection>;
 
 /** An open connection to a container runtime, with the pods of one root-dir. */
 export interface RuntimeConnection {
@@ -128,9 +128,12 @@ const answerTimeoutMs = 10_000;
  * Connects to the runtime of the agent, or to that of a `run` with these flags. Does not start one. Rejects with a
  * `UserError` if it does not answer in time.
  */
-export async function connectToRuntime(place: RuntimePlace, timeoutMs = answerTimeoutMs): Promise<RuntimeConnection> {
-  const rootDir = resolve(place.rootDir);
-  const { endpoint, managed } = await findRuntimeOfAgent({ rootDir, flag: place.containerRuntimeEndpoint });
+export async function connectToRuntime(
+  location: RuntimeLocation,
+  timeoutMs = answerTimeoutMs,
+): Promise<RuntimeConnection> {
+  const rootDir = resolve(location.rootDir);
+  const { endpoint, managed } = await findRuntimeOfAgent({ rootDir, flag: location.containerRuntimeEndpoint });
   // Checked here only for the managed runtime: any other one answered when it was chosen.
   if (managed) await requireManagedContainerd(rootDir, timeoutMs);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });

@@ -254,7 +254,7 @@ async function startContainerd(options: TearDownOptions): Promise<ManagedContain
       rootDir: runtimeRootDir,
       clock: systemClock,
       logger,
-      place: (process) => moveToOwnScope(process, { rootDir: runtimeRootDir, clock: systemClock, logger }),
+      moveToScope: (process) => moveToOwnScope(process, { rootDir: runtimeRootDir, clock: systemClock, logger }),
       ...(options.keepsStore !== true && { onSetAside: reportSetAside(logger) }),
     });
     await containerd.startToStop();

@@ -60,23 +60,23 @@ export async function withAgent<T>(
   refuseForeignRootDir(options.rootDir);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
-  let resolveLooked = (): void => undefined;
-  const looked = new Promise<void>((resolve) => {
-    resolveLooked = resolve;
+  let resolveRuntimeFound = (): void => undefined;
+  const runtimeFound = new Promise<void>((resolve) => {
+    resolveRuntimeFound = resolve;
   });
   let reportServing = onServing;
   const markServing = (): void => {
-    resolveLooked();
+    resolveRuntimeFound();
     reportServing?.();
     reportServing = undefined;
   };
-  const noteWaiting = async (problem: UserError): Promise<void> => {
+  const onWaits = async (problem: UserError): Promise<void> => {
     waitsFor = problem;
     markServing();
     await onWaiting?.(problem);
   };
   let starts = (): string | undefined => undefined;
-  const noteStarting: OnStarting = async (doing) => {
+  const onStarts: OnStarting = async (doing) => {
     starts = doing;
     markServing();
     await onStarting?.(doing);
@@ -89,7 +89,7 @@ export async function withAgent<T>(
     }),
     applied,
     metrics,
-    looked,
+    runtimeFound,
     waitsFor: () => waitsFor?.message,
     starts: () => starts(),
     shutdown: () => {
@@ -106,8 +106,8 @@ export async function withAgent<T>(
       faults.record('applied manifests', error);
     });
     const node = await openNode(
-      { options, sources, statusURLs, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
-      onWaiting && noteWaiting,
+      { options, sources, statusURLs, logger, faults, signal: stopping.signal, onStarting: onStarts, metrics },
+      onWaiting && onWaits,
     );
     waitsFor = undefined;
     metrics.follow(node.kubelet);

@@ -44,16 +44,16 @@ const valueFlags = [
 ];
 
 /** The command line with the pod, unless it names one or selects pods otherwise. */
-function withPod(words: readonly string[], { pod, container }: Selected): readonly string[] {
-  const [verb = '', ...more] = words;
+function withPod(args: readonly string[], { pod, container }: Selected): readonly string[] {
+  const [verb = '', ...more] = args;
   const end = more.indexOf('--');
   const own = end < 0 ? more : more.slice(0, end);
   const isPod = (word: string): boolean => verb !== 'port-forward' || !/^\d*:?\d+$/.test(word);
   const isNamed = own.some(
     (word, index) => !word.startsWith('-') && !valueFlags.includes(own[index - 1] ?? '') && isPod(word),
   );
-  if (pod === undefined || !podCommands.includes(verb) || isNamed) return words;
-  if (own.some((word) => ['--all', '-l', '--selector'].includes(word))) return words;
+  if (pod === undefined || !podCommands.includes(verb) || isNamed) return args;
+  if (own.some((word) => ['--all', '-l', '--selector'].includes(word))) return args;
   if (verb !== 'exec') return [verb, pod, ...more];
   const program = end < 0 ? ['--', 'sh'] : more.slice(end);
   const tty = own.some((word) => /^-[it]/.test(word)) ? [] : ['-it'];
@@ -79,27 +79,27 @@ export function runningContainer({ pod }: Pick<PodSnapshot, 'pod'>): string | un
 
 /** What the screen does with a command line. */
 export type CommandDecision =
-  { type: 'shows' | 'asks' | 'takesTerminal'; words: readonly string[] } | { type: 'refuses'; message: string };
+  { type: 'shows' | 'asks' | 'takesTerminal'; args: readonly string[] } | { type: 'refuses'; message: string };
 
 /** Decides what to do with a command line without the program name. */
 export function decideCommand(
-  words: readonly string[],
+  args: readonly string[],
   { isReadOnly, isConfirmed, ...selected }: { isReadOnly: boolean; isConfirmed: boolean } & Selected,
 ): CommandDecision {
-  const [verb = ''] = words;
+  const [verb = ''] = args;
   const effect = Object.hasOwn(effects, verb) ? effects[verb] : undefined;
   if (effect === undefined)
     return { type: 'refuses', message: `"${verb}" is not a command of the screen; ? lists them` };
   if (isReadOnly && effect !== 'reads')
     return { type: 'refuses', message: `${verb} changes pods: the screen is read-only` };
-  const whole = withPod(words, selected);
-  if (effect === 'stops' && !isConfirmed) return { type: 'asks', words: whole };
-  return { type: effect === 'takes the terminal' ? 'takesTerminal' : 'shows', words: whole };
+  const whole = withPod(args, selected);
+  if (effect === 'stops' && !isConfirmed) return { type: 'asks', args: whole };
+  return { type: effect === 'takes the terminal' ? 'takesTerminal' : 'shows', args: whole };
 }
 
 /** The command line with flags after its verb, added only once. */
-export function withFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
-  return flags.every((flag) => words.includes(flag)) ? words : [words[0] ?? '', ...flags, ...words.slice(1)];
+export function withFlags(args: readonly string[], flags: readonly string[]): readonly string[] {
+  return flags.every((flag) => args.includes(flag)) ? args : [args[0] ?? '', ...flags, ...args.slice(1)];
 }
 
 /** Splits a line into args. Quotes keep spaces. */
@@ -110,7 +110,7 @@ export function splitArgs(line: string): string[] {
 }
 
 /** The line as a user would type it in a shell. */
-export const commandText = (words: readonly string[]): string => shellLine(['kubelet-ts', ...words]);
+export const commandText = (args: readonly string[]): string => shellLine(['kubelet-ts', ...args]);
 
 /** The name of a pod for a command line: a shorter name may also match other pods, such as those without an agent. */
 export function podArgument({ pod: { metadata } }: Pick<PodSnapshot, 'pod'>): string {
@@ -147,26 +147,24 @@ export function commandOfKey(input: string, pod: string, container?: string): re
 
 /** A command line of `logs` changed by a key: `t` timestamps, `p` previous instance, `c` next container. */
 export function changedLogs(
-  words: readonly string[],
+  args: readonly string[],
   input: string,
   containers: readonly string[],
 ): readonly string[] | undefined {
-  if (words[0] !== 'logs') return undefined;
-  if (input === 't') return toggled(words, '--timestamps');
-  if (input === 'p')
-    return words.includes('-p') ? withFollow(toggled(words, '-p')) : toggled(withoutFollow(words), '-p');
+  if (args[0] !== 'logs') return undefined;
+  if (input === 't') return toggled(args, '--timestamps');
+  if (input === 'p') return args.includes('-p') ? withFollow(toggled(args, '-p')) : toggled(withoutFollow(args), '-p');
   if (input !== 'c' || containers.length < 2) return undefined;
-  const at = words.indexOf('-c');
-  const rest = at < 0 ? words : words.filter((_word, index) => index !== at && index !== at + 1);
+  const at = args.indexOf('-c');
+  const rest = at < 0 ? args : args.filter((_word, index) => index !== at && index !== at + 1);
   // Without a name, logs shows the first one.
-  const shown = at < 0 ? 0 : containers.indexOf(words[at + 1] ?? '');
+  const shown = at < 0 ? 0 : containers.indexOf(args[at + 1] ?? '');
   return [...rest, '-c', containers[(shown + 1) % containers.length] ?? ''];
 }
 
-function toggled(words: readonly string[], flag: string): readonly string[] {
-  return words.includes(flag) ? words.filter((word) => word !== flag) : [words[0] ?? '', flag, ...words.slice(1)];
+function toggled(args: readonly string[], flag: string): readonly string[] {
+  return args.includes(flag) ? args.filter((word) => word !== flag) : [args[0] ?? '', flag, ...args.slice(1)];
 }
 
-const withoutFollow = (words: readonly string[]): readonly string[] => words.filter((word) => word !== '-f');
-const withFollow = (words: readonly string[]): readonly string[] =>
-  words.includes('-f') ? words : toggled(words, '-f');
+const withoutFollow = (args: readonly string[]): readonly string[] => args.filter((word) => word !== '-f');
+const withFollow = (args: readonly string[]): readonly string[] => (args.includes('-f') ? args : toggled(args, '-f'));

@@ -21,8 +21,8 @@ interface ForwardList extends Pages {
 export const maxForwards = 9;
 
 /** True if the page can be closed and its command keeps running. */
-function isForward({ args: words, exitCode }: OutputPage): boolean {
-  return words[0] === 'port-forward' && exitCode === undefined;
+function isForward({ args: args, exitCode }: OutputPage): boolean {
+  return args[0] === 'port-forward' && exitCode === undefined;
 }
 
 /** Number of forwarded ports, with or without a page on the screen. */

@@ -39,10 +39,10 @@ function forwardsText(state: ViewState): string[] {
 }
 
 /** The question before a command that stops something. */
-export function confirmationLines(words: readonly string[]): Line[] {
+export function confirmationLines(args: readonly string[]): Line[] {
   return [
     textLine('RUN THIS?', { bold: true }),
-    textLine(`  $ ${commandText(words)}`),
+    textLine(`  $ ${commandText(args)}`),
     textLine(''),
     keyHelpLine(['y', 'run it']),
     keyHelpLine(['esc', 'change nothing']),

@@ -8,7 +8,7 @@ export type Leaving = 'detach' | 'stop';
 /** Command of a key: a change of the view, leaving, or suspending as with ^Z. */
 export type KeyCommand =
   | ViewAction
-  | { type: 'ran'; words: readonly string[]; isConfirmed: boolean }
+  | { type: 'ran'; args: readonly string[]; isConfirmed: boolean }
   | { type: 'saved' }
   | { type: 'left'; leaving: Leaving }
   | { type: 'suspended' };
@@ -124,7 +124,7 @@ function confirmationCommand(
   if (key.escape || input === 'n' || (key.ctrl && input === 'c')) {
     return { type: 'closed' };
   }
-  return input === 'y' ? { type: 'ran', words: asked, isConfirmed: true } : undefined;
+  return input === 'y' ? { type: 'ran', args: asked, isConfirmed: true } : undefined;
 }
 
 /** Commands of the screen itself, as in vim and k9s. */
@@ -157,9 +157,9 @@ function promptCommand(
 ): KeyCommand | undefined {
   if (key.return) {
     if (kind === '/') return { type: 'searchKept' };
-    const words = splitArgs(text);
-    if (words.length === 0) return { type: 'promptClosed' };
-    return ownCommand(state, words) ?? { type: 'ran', words, isConfirmed: false };
+    const args = splitArgs(text);
+    if (args.length === 0) return { type: 'promptClosed' };
+    return ownCommand(state, args) ?? { type: 'ran', args, isConfirmed: false };
   }
   if (key.escape) {
     return { type: 'promptClosed' };
@@ -191,14 +191,14 @@ function pageCommand(state: ViewState, input: string, key: Partial<Key>): KeyCom
       return { type: 'closed' };
   }
   const { spec } = selectedPod(state)?.pod ?? {};
-  const words =
+  const args =
     page &&
     changedLogs(
       page.args,
       input,
       (spec?.containers ?? []).map(({ name }) => name),
     );
-  if (words !== undefined) return { type: 'ran', words, isConfirmed: true };
+  if (args !== undefined) return { type: 'ran', args, isConfirmed: true };
   if (key.return || key.tab) return undefined;
   return namedKeyCommand(key) ?? moveOfLetter(input);
 }
@@ -216,8 +216,8 @@ function podCommand(state: ViewState, input: string): KeyCommand | undefined {
   if (entry === undefined) return undefined;
   const pod = podArgument(entry);
   if (input === 'f') return { type: 'promptOpened', kind: ':', text: `port-forward ${pod} ` };
-  const words = commandOfKey(input, pod, runningContainer(entry));
-  return words && { type: 'ran', words, isConfirmed: false };
+  const args = commandOfKey(input, pod, runningContainer(entry));
+  return args && { type: 'ran', args, isConfirmed: false };
 }
 
 function controlCommand(state: ViewState, input: string): KeyCommand | undefined {

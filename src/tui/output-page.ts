@@ -28,11 +28,11 @@ const maxLines = 5000;
 const maxLineLength = 4096;
 
 /** A page before the first output. The page of a command that follows shows the end. */
-export function openPage(id: number, words: readonly string[]): OutputPage {
-  const top = words.includes('-f') || words.includes('-w') || words[0] === 'port-forward' ? 'end' : 0;
+export function openPage(id: number, args: readonly string[]): OutputPage {
+  const top = args.includes('-f') || args.includes('-w') || args[0] === 'port-forward' ? 'end' : 0;
   return {
     id,
-    args: words,
+    args: args,
     lines: [],
     rest: '',
     exitCode: undefined,
@@ -69,12 +69,12 @@ export function pageLines(page: OutputPage, columns: number, height: number): Li
   return [titleOf(page, first + shown.length, rows.length), ...shown.map((row) => rowLine(row, page.search))];
 }
 
-function titleOf({ args: words, exitCode, search, onlyMatching }: OutputPage, last: number, count: number): Line {
+function titleOf({ args: args, exitCode, search, onlyMatching }: OutputPage, last: number, count: number): Line {
   const state = exitCode === undefined ? 'runs' : exitCode === 0 ? 'done' : `exit ${exitCode}`;
   const found = search === '' ? '' : `  ${onlyMatching ? 'only' : 'find'} /${search}`;
   return {
     spans: [
-      { text: `$ ${commandText(words)}`, bold: true },
+      { text: `$ ${commandText(args)}`, bold: true },
       {
         text: `  ${state}, ${last}/${count}${found}`,
         color: exitCode === undefined || exitCode === 0 ? 'gray' : 'red',

@@ -21,26 +21,26 @@ export class PageCommands {
   constructor(private readonly deps: Deps) {}
 
   /** Opens a page in place of the one in `pages`. */
-  start(words: readonly string[], pages: Pages): void {
+  start(args: readonly string[], pages: Pages): void {
     const { dispatch } = this.deps;
-    if (words[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
+    if (args[0] === 'port-forward' && forwardCount(pages) >= maxForwards) {
       dispatch({ type: 'messageShown', text: `a screen forwards at most ${maxForwards} ports: F lists them` });
       return;
     }
-    this.launch('pageOpened', words);
+    this.launch('pageOpened', args);
   }
 
   /** Opens the log below the events. */
-  startTail(words: readonly string[]): void {
-    this.launch('tailOpened', words);
+  startTail(args: readonly string[]): void {
+    this.launch('tailOpened', args);
   }
 
-  private launch(type: 'pageOpened' | 'tailOpened', words: readonly string[]): void {
+  private launch(type: 'pageOpened' | 'tailOpened', args: readonly string[]): void {
     const { commands, onOutput, dispatch } = this.deps;
     this.lastID += 1;
     const id = this.lastID;
-    dispatch({ type, id, words });
-    const running = commands.start(words, (text) => {
+    dispatch({ type, id, args });
+    const running = commands.start(args, (text) => {
       if (!this.running.has(id)) return;
       this.pending.set(id, ((this.pending.get(id) ?? '') + text).slice(-maxPendingOutput));
       onOutput();

@@ -18,12 +18,12 @@ function podLine(entry: PodSnapshot, node: EngineSnapshot, now: number): string 
 /** Lines of pods that differ from those in `seen`, which it updates. */
 export function changedPodLines(seen: Map<string, string>, node: EngineSnapshot, now: number): string[] {
   const changed = node.pods.filter((entry) => seen.get(entry.pod.metadata.uid) !== stateOf(entry));
-  const gone = [...seen].filter(([uid]) => !node.pods.some(({ pod }) => pod.metadata.uid === uid));
+  const removed = [...seen].filter(([uid]) => !node.pods.some(({ pod }) => pod.metadata.uid === uid));
   for (const entry of changed) seen.set(entry.pod.metadata.uid, stateOf(entry));
-  for (const [uid] of gone) seen.delete(uid);
+  for (const [uid] of removed) seen.delete(uid);
   return [
     ...changed.map((entry) => podLine(entry, node, now)),
-    ...gone.map(([, state]) => printable(`${state.split(' ')[0] ?? ''} is gone`)),
+    ...removed.map(([, state]) => printable(`${state.split(' ')[0] ?? ''} is gone`)),
   ];
 }
 

@@ -231,7 +231,7 @@ class LiveScreen implements Screen {
       if (command?.type === 'suspended') {
         void this.terminal.suspend();
       } else if (command?.type === 'ran') {
-        this.run(command.words, command.isConfirmed);
+        this.run(command.args, command.isConfirmed);
       } else if (command?.type === 'saved') {
         void this.save();
       } else if (command !== undefined) {
@@ -240,30 +240,30 @@ class LiveScreen implements Screen {
     }
   };
 
-  private run(words: readonly string[], isConfirmed: boolean): void {
+  private run(args: readonly string[], isConfirmed: boolean): void {
     this.dispatch({ type: 'promptClosed' });
     const entry = selectedPod(this.state);
     const { isReadOnly } = this.state;
     const selected = { pod: entry && podArgument(entry), container: entry && runningContainer(entry) };
-    const decision = decideCommand(words, { isReadOnly, isConfirmed, ...selected });
+    const decision = decideCommand(args, { isReadOnly, isConfirmed, ...selected });
     if (decision.type === 'refuses') {
       this.dispatch({ type: 'messageShown', text: decision.message });
       return;
     }
-    const whole = withFlags(decision.words, this.options.commands.flags);
-    if (decision.type === 'asks') this.dispatch({ type: 'runAsked', words: whole });
+    const whole = withFlags(decision.args, this.options.commands.flags);
+    if (decision.type === 'asks') this.dispatch({ type: 'runAsked', args: whole });
     else if (decision.type === 'shows') this.commands.start(whole, this.state);
     else void this.runOnTerminal(whole);
   }
 
   /** Runs a command that uses the terminal, such as a shell, instead of the screen. */
-  private async runOnTerminal(words: readonly string[]): Promise<void> {
+  private async runOnTerminal(args: readonly string[]): Promise<void> {
     const { exitCode, message } = await this.terminal.lend((stdout) => {
-      stdout.write(`$ ${commandText(words)}\n`);
-      return this.options.commands.onTerminal(words);
+      stdout.write(`$ ${commandText(args)}\n`);
+      return this.options.commands.onTerminal(args);
     });
     // The reason comes first, because the line is cut at the width of the screen.
-    const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(words)}`;
+    const failed = `${message === '' ? `exit ${exitCode}` : message}: ${commandText(args)}`;
     this.dispatch({ type: 'messageShown', text: exitCode === 0 ? '' : failed });
   }
 
@@ -271,10 +271,10 @@ class LiveScreen implements Screen {
     const { commands, clock } = this.options;
     const { page } = this.state;
     if (page === undefined) return;
-    const words = page.args.join('-').replaceAll(/[^\w.]+/g, '-');
+    const name = page.args.join('-').replaceAll(/[^\w.]+/g, '-');
     const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, '-');
     const text = [...page.lines, page.rest].join('\n');
-    const saved = commands.save(`kubelet-ts-${words.slice(0, 100)}-${time}.txt`, text);
+    const saved = commands.save(`kubelet-ts-${name.slice(0, 100)}-${time}.txt`, text);
     const note = await saved.then(
       (path) => `saved: ${path}`,
       (error: unknown) => `not saved: ${errorMessage(error)}`,

@@ -81,9 +81,9 @@ export type ViewAction =
   | { type: 'leaveAsked' }
   | { type: 'podsShown' }
   | { type: 'engineToggled' }
-  | { type: 'runAsked'; words: readonly string[] }
-  | { type: 'pageOpened'; id: number; words: readonly string[] }
-  | { type: 'tailOpened'; id: number; words: readonly string[] }
+  | { type: 'runAsked'; args: readonly string[] }
+  | { type: 'pageOpened'; id: number; args: readonly string[] }
+  | { type: 'tailOpened'; id: number; args: readonly string[] }
   | { type: 'tailClosed' }
   | { type: 'pageGrew'; id: number; text: string }
   | { type: 'pageEnded'; id: number; exitCode: number }
@@ -172,11 +172,11 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
     case 'engineToggled':
       return { ...state, overlay: state.overlay === 'engine' ? 'none' : 'engine' };
     case 'runAsked':
-      return { ...state, overlay: 'ask', unconfirmedArgs: action.words };
+      return { ...state, overlay: 'ask', unconfirmedArgs: action.args };
     case 'pageOpened':
-      return { ...withoutPage(state), overlay: 'output', page: openPage(action.id, action.words) };
+      return { ...withoutPage(state), overlay: 'output', page: openPage(action.id, action.args) };
     case 'tailOpened':
-      return { ...state, tail: { ...openPage(action.id, action.words), top: 'end', isWrapped: true } };
+      return { ...state, tail: { ...openPage(action.id, action.args), top: 'end', isWrapped: true } };
     case 'tailClosed':
       return { ...state, tail: undefined };
     case 'pageGrew':

@@ -32,7 +32,7 @@ async function machine(
     hostRoutes: [],
     uplink: { mtu: undefined, ipv6Devices: [] },
     programFolders: [at('bin')],
-    claimsDir: at('claims'),
+    reservationsDir: at('claims'),
     addressesDir: at('addresses'),
     firewalldFile: at('firewalld.pid'),
   };
@@ -230,7 +230,7 @@ test('the subnet of a root-dir that is gone is free again', async () => {
   await ensureCNIConfig(one);
   await rm(one.confDir, { recursive: true });
   expect((await ensureCNIConfig(await beside(one))).subnet).toBe('10.222.0.0/24');
-  expect((await readdir(one.claimsDir ?? '')).filter((name) => name.endsWith('.claim'))).toHaveLength(1);
+  expect((await readdir(one.reservationsDir ?? '')).filter((name) => name.endsWith('.claim'))).toHaveLength(1);
 });
 
 test('a root-dir that is a copy of another one gets a subnet of its own', async () => {
@@ -274,7 +274,7 @@ test.each([
   await removeBridge(bridge, {
     file: options.file,
     logger: silentLogger,
-    claimsDir: options.claimsDir ?? '',
+    reservationsDir: options.reservationsDir ?? '',
     ...machineIP,
   });
   expect(await readFile(log, 'utf8')).toBe(deleted);
@@ -292,7 +292,7 @@ test('a bridge that an earlier release gave to two root-dirs goes with the last 
     removeBridge(bridge, {
       file: join(confDir, '10-kubelet-ts.conflist'),
       logger: silentLogger,
-      claimsDir: one.claimsDir ?? '',
+      reservationsDir: one.reservationsDir ?? '',
       ...machineIP,
     });
   await remove(one);
@@ -324,7 +324,7 @@ test.each([
     file: options.file,
     logger,
     interfacesFile,
-    claimsDir: options.claimsDir ?? '',
+    reservationsDir: options.reservationsDir ?? '',
     ip: ip === undefined ? '/nowhere/ip' : program,
   });
   expect(warnings).toEqual([said]);

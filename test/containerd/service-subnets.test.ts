@@ -15,9 +15,17 @@ async function machine() {
   const open = async (name: string, more: Partial<Parameters<typeof openServiceSubnets>[0]> = {}) => {
     const rootDir = join(folder, name);
     await mkdir(join(rootDir, 'state'), { recursive: true });
-    const claimsDir = join(folder, 'claims');
+    const reservationsDir = join(folder, 'claims');
     return openServiceSubnets({
-      ...{ rootDir, claimsDir, choice: {}, hasIPv6: false, routes: parseRoutes(''), clock: new FakeClock(), logger },
+      ...{
+        rootDir,
+        reservationsDir,
+        choice: {},
+        hasIPv6: false,
+        routes: parseRoutes(''),
+        clock: new FakeClock(),
+        logger,
+      },
       ...more,
     });
   };

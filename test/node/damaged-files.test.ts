@@ -110,7 +110,7 @@ const kinds: [string, (start: Start) => Promise<unknown>][] = [
     'state/service-subnets.json',
     ({ rootDir, clock, logger }) =>
       openServiceSubnets({
-        ...{ rootDir, clock, logger, choice: {}, hasIPv6: false, routes: [], claimsDir: join(rootDir, 'claims') },
+        ...{ rootDir, clock, logger, choice: {}, hasIPv6: false, routes: [], reservationsDir: join(rootDir, 'claims') },
       }),
   ],
   ['state/operations/pod.json', ({ rootDir, clock, logger }) => new PodRecords({ rootDir, clock, logger }).load()],

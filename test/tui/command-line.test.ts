@@ -6,24 +6,24 @@ import { makeEntry } from './make-snapshot.ts';
 const free = { isReadOnly: false, isConfirmed: false, pod: 'web' };
 
 test.each([
-  ['a command that reads is shown', ['explain', 'db'], free, { type: 'shows', words: ['explain', 'db'] }],
-  ['one that stops something asks', ['stop', 'db'], free, { type: 'asks', words: ['stop', 'db'] }],
+  ['a command that reads is shown', ['explain', 'db'], free, { type: 'shows', args: ['explain', 'db'] }],
+  ['one that stops something asks', ['stop', 'db'], free, { type: 'asks', args: ['stop', 'db'] }],
   [
     'and is shown once confirmed',
     ['stop', 'db'],
     { ...free, isConfirmed: true },
-    { type: 'shows', words: ['stop', 'db'] },
+    { type: 'shows', args: ['stop', 'db'] },
   ],
-  ['a pod that is left out is the selected one', ['retry'], free, { type: 'shows', words: ['retry', 'web'] }],
-  ['ps lists all pods', ['ps'], free, { type: 'shows', words: ['ps'] }],
-  ['exec takes the terminal', ['exec', 'web', 'sh'], free, { type: 'takesTerminal', words: ['exec', 'web', 'sh'] }],
+  ['a pod that is left out is the selected one', ['retry'], free, { type: 'shows', args: ['retry', 'web'] }],
+  ['ps lists all pods', ['ps'], free, { type: 'shows', args: ['ps'] }],
+  ['exec takes the terminal', ['exec', 'web', 'sh'], free, { type: 'takesTerminal', args: ['exec', 'web', 'sh'] }],
   [
     'a read-only screen changes nothing',
     ['retry'],
     { ...free, isReadOnly: true },
     { type: 'refuses', message: 'retry changes pods: the screen is read-only' },
   ],
-  ['a read-only screen reads', ['logs'], { ...free, isReadOnly: true }, { type: 'shows', words: ['logs', 'web'] }],
+  ['a read-only screen reads', ['logs'], { ...free, isReadOnly: true }, { type: 'shows', args: ['logs', 'web'] }],
   [
     'others are refused',
     ['down'],
@@ -68,7 +68,7 @@ test.each([
   ['exec db -- ls', 'exec db -- ls'],
 ])('%s means %s', (typed, expected) => {
   const selected = { isReadOnly: false, isConfirmed: true, pod: 'web', container: 'side' };
-  expect(decideCommand(typed.split(' '), selected)).toMatchObject({ words: expected.split(' ') });
+  expect(decideCommand(typed.split(' '), selected)).toMatchObject({ args: expected.split(' ') });
 });
 
 const running: ContainerState = { running: { startedAt: '2025-03-01T11:00:00Z' } };

@@ -5,7 +5,7 @@ import { makeEntry, makeSnapshot, noon } from './make-snapshot.ts';
 
 test('a frame reads only the lines of the log that it shows', () => {
   const initial = initialViewState(makeSnapshot([makeEntry('web')]), noon, { columns: 120, rows: 40 });
-  const state = reduce(initial, { type: 'tailOpened', id: 1, words: ['logs', '-f', 'default/web'] });
+  const state = reduce(initial, { type: 'tailOpened', id: 1, args: ['logs', '-f', 'default/web'] });
   const lines = Array.from({ length: 5000 }, (_, index) => `line ${index}`);
   Object.defineProperty(lines, 0, {
     get: () => {

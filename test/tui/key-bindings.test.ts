@@ -74,7 +74,7 @@ test.each<[key: string, words: string]>([
   ['U', 'start default/web'],
   ['T', 'retry default/web'],
 ])('%s runs %s for the selected pod', (input, words) => {
-  const command = { type: 'ran', words: words.split(' '), isConfirmed: false };
+  const command = { type: 'ran', args: words.split(' '), isConfirmed: false };
   expect([withPod, state].map((at) => computeKeyCommand(at, { input, key: {} }))).toEqual([command, undefined]);
 });
 
@@ -99,8 +99,8 @@ test.each<[key: string, expected: KeyCommand]>([
   ['&', { type: 'pageChanged', setting: 'onlyMatching' }],
   ['w', { type: 'pageChanged', setting: 'isWrapped' }],
   ['S', { type: 'saved' }],
-  ['p', { type: 'ran', words: ['logs', '-p', 'web'], isConfirmed: true }],
-  ['t', { type: 'ran', words: ['logs', '--timestamps', '-f', 'web'], isConfirmed: true }],
+  ['p', { type: 'ran', args: ['logs', '-p', 'web'], isConfirmed: true }],
+  ['t', { type: 'ran', args: ['logs', '--timestamps', '-f', 'web'], isConfirmed: true }],
   ['G', { type: 'moved', move: 'last' }],
 ])('%s has its command beside a log', (input, expected) => {
   const page = openPage(1, ['logs', '-f', 'web']);
@@ -118,8 +118,8 @@ test.each<[typed: string, expected: KeyCommand]>([
   ['po', { type: 'podsShown' }],
   ['pod', { type: 'podsShown' }],
   ['pods', { type: 'podsShown' }],
-  ['rollback', { type: 'ran', words: ['rollback'], isConfirmed: false }],
-  ['q web', { type: 'ran', words: ['q', 'web'], isConfirmed: false }],
+  ['rollback', { type: 'ran', args: ['rollback'], isConfirmed: false }],
+  ['q web', { type: 'ran', args: ['q', 'web'], isConfirmed: false }],
   ['  ', { type: 'promptClosed' }],
 ])(':%s is a command of the screen, or of kubelet-ts', (text, expected) => {
   const prompted = { ...withPod, prompt: { kind: ':' as const, text } };
@@ -160,7 +160,7 @@ test('a key names the pod by its namespace and whole name, which no other pod ha
     computeKeyCommand({ ...both, selectedUID }, { input: 'L', key: {} }),
   );
   expect(commands).toEqual([
-    { type: 'ran', words: ['logs', '-p', 'shop/web-edge1'], isConfirmed: false },
-    { type: 'ran', words: ['logs', '-p', 'default/web-edge1'], isConfirmed: false },
+    { type: 'ran', args: ['logs', '-p', 'shop/web-edge1'], isConfirmed: false },
+    { type: 'ran', args: ['logs', '-p', 'default/web-edge1'], isConfirmed: false },
   ]);
 });

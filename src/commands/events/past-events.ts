@@ -5,7 +5,7 @@ import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { problemEvents } from '../pod/problem-events.ts';
-import { serviceMeant } from '../pod/service-meant.ts';
+import { serviceName } from '../pod/service-name.ts';
 import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
 
 /** An event with its object. One entry counts all repeats. Times are in milliseconds since the epoch. */
@@ -33,7 +33,7 @@ export async function pastEvents(
   flags: PodFlags,
 ): Promise<{ events: ListedEvent[]; pod?: PodName }> {
   const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
-  const service = serviceMeant(reference ?? '');
+  const service = serviceName(reference ?? '');
   if (service !== undefined) {
     const { namespace = 'default' } = flags;
     const name = `service/${service}`;

@@ -1,7 +1,7 @@
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { shellLine } from '../../text/shell-word.ts';
 import { commandFirst } from './command-first.ts';
-import { droppedWords, habits } from './foreign-commands.ts';
+import { droppedArgs, habits } from './foreign-commands.ts';
 import type { Habit } from './habit.ts';
 
 type HabitArgs = readonly string[];
@@ -16,7 +16,7 @@ export function habitHint(typed: HabitArgs, commands: readonly string[]): string
   if (known !== undefined) return habitText(known, words);
   const [first = '', ...rest] = words;
   if (commands.includes(first)) return undefined;
-  if (droppedWords.includes(first)) return droppedHint(first, rest, commands);
+  if (droppedArgs.includes(first)) return droppedHint(first, rest, commands);
   const near = nearestName(first, commands);
   if (near === undefined) return 'kubelet-ts --help lists all commands.';
   return `Did you mean ${shellLine(['kubelet-ts', near, ...rest])}?`;
@@ -58,7 +58,7 @@ function leadingFlags(words: HabitArgs): string[] {
 const isSwitch = /^(-[it]+|--(stdin|tty|interactive|rm|detach))$/;
 
 function habitText({ typed, use, advice }: Habit, words: HabitArgs): string {
-  const args = argumentsIn(withoutWords(words, typed.split(' ')));
+  const args = argumentsIn(withoutArgs(words, typed.split(' ')));
   const command = use === undefined ? undefined : filled(use, args);
   if (command === undefined) return advice ?? '';
   return `${advice ?? 'Use:'} kubelet-ts ${command}`;
@@ -97,7 +97,7 @@ const otherFlags: HabitArgs = [
 const kinds: HabitArgs = ['pod', 'pods', 'po', 'container', 'unit'];
 const workloads = /^(deploy(ments?)?|statefulsets?|sts|daemonsets?|ds|jobs?|replicasets?|rs)(\.\w+)?$/;
 
-/** The words and the common flags of an argument list, without the kind before a name. */
+/** The operands and the common flags of an argument list, without the kind before a name. */
 function argumentsIn(typed: HabitArgs): Arguments {
   const { words, flags } = splitFlags(typed);
   const [first = '', second] = words;
@@ -106,7 +106,7 @@ function argumentsIn(typed: HabitArgs): Arguments {
   return { words, flags };
 }
 
-/** The words before `--`, and the common flags. Drops all other flags. */
+/** The operands before `--`, and the common flags. Drops all other flags. */
 function splitFlags(typed: HabitArgs): Arguments {
   const words: string[] = [];
   const flags: string[] = [];
@@ -125,7 +125,7 @@ function splitFlags(typed: HabitArgs): Arguments {
 }
 
 /** The args without the first occurrence of each of these. */
-function withoutWords(words: HabitArgs, dropped: HabitArgs): string[] {
+function withoutArgs(words: HabitArgs, dropped: HabitArgs): string[] {
   const left = [...words];
   for (const word of dropped) left.splice(left.indexOf(word), 1);
   return left;

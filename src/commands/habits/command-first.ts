@@ -2,8 +2,8 @@
 const withValue: readonly string[] = ['-n', '--namespace', '--root-dir', '--container-runtime-endpoint'];
 
 /** A command line of kubectl as this program parses it: flags after the command, and without the word `pod`. */
-export function ownArgs(words: readonly string[]): string[] {
-  return withList(withWorkload(withoutKind(commandFirst(words))));
+export function ownArgs(args: readonly string[]): string[] {
+  return withList(withWorkload(withoutKind(commandFirst(args))));
 }
 
 /** Commands that accept only pods, so that the kind before a name can be dropped. */
@@ -13,33 +13,33 @@ const podCommands: readonly string[] = [
 ];
 
 /** `images` with only flags lists images, as in docker. */
-function withList(words: readonly string[]): string[] {
-  const [command, next = '-'] = words;
+function withList(args: readonly string[]): string[] {
+  const [command, next = '-'] = args;
   const isList = command === 'images' && next.startsWith('-') && !['-h', '--help'].includes(next);
-  return isList ? words.toSpliced(1, 0, 'list') : [...words];
+  return isList ? args.toSpliced(1, 0, 'list') : [...args];
 }
 
-function withoutKind(words: readonly string[]): string[] {
-  const { command, at, kind, next } = firstArguments(words);
+function withoutKind(args: readonly string[]): string[] {
+  const { command, at, kind, next } = firstArguments(args);
   const isKind = ['pod', 'pods', 'po'].includes(kind) && !next.startsWith('-');
-  return podCommands.includes(command) && isKind ? words.toSpliced(at, 1) : [...words];
+  return podCommands.includes(command) && isKind ? args.toSpliced(at, 1) : [...args];
 }
 
 /** `describe deploy web` means `describe deploy/web`. `job` may be the name of a pod. */
-function withWorkload(words: readonly string[]): string[] {
-  const { command, at, kind, next } = firstArguments(words);
+function withWorkload(args: readonly string[]): string[] {
+  const { command, at, kind, next } = firstArguments(args);
   const isKind =
     /^(deploy|deployments?|sts|statefulsets?|ds|daemonsets?)(\.apps)?$/.test(kind) && !next.startsWith('-');
   const namesPods = [...podCommands, 'describe', 'get', 'top', 'wait'].includes(command);
-  return namesPods && isKind ? words.toSpliced(at, 2, `${kind}/${next}`) : [...words];
+  return namesPods && isKind ? args.toSpliced(at, 2, `${kind}/${next}`) : [...args];
 }
 
 /** The command, its first argument, which may be a kind, and the word after that. */
-function firstArguments(words: readonly string[]): { command: string; at: number; kind: string; next: string } {
-  const [command = ''] = words;
-  const isValue = (index: number): boolean => withValue.includes(words[index - 1] ?? '');
-  const at = words.findIndex((word, index) => index > 0 && !word.startsWith('-') && !isValue(index));
-  const [kind = '', next = '-'] = at < 0 ? [] : words.slice(at);
+function firstArguments(args: readonly string[]): { command: string; at: number; kind: string; next: string } {
+  const [command = ''] = args;
+  const isValue = (index: number): boolean => withValue.includes(args[index - 1] ?? '');
+  const at = args.findIndex((word, index) => index > 0 && !word.startsWith('-') && !isValue(index));
+  const [kind = '', next = '-'] = at < 0 ? [] : args.slice(at);
   return { command, at, kind, next };
 }
 
@@ -47,11 +47,11 @@ function firstArguments(words: readonly string[]): { command: string; at: number
  * Moves flags after the command: `-n kube-system get pods` becomes `get -n kube-system pods`. Flags of the whole
  * program, such as `--help`, stay. `groups` are commands with subcommands.
  */
-export function commandFirst(words: readonly string[], groups: readonly string[] = ['images']): string[] {
+export function commandFirst(args: readonly string[], groups: readonly string[] = ['images']): string[] {
   let at = 0;
-  while (words[at]?.startsWith('-') === true && isMovable(words[at])) at += withValue.includes(words[at] ?? '') ? 2 : 1;
-  const end = at + (groups.includes(words[at] ?? '') ? 2 : 1);
-  return [...words.slice(at, end), ...words.slice(0, at), ...words.slice(end)];
+  while (args[at]?.startsWith('-') === true && isMovable(args[at])) at += withValue.includes(args[at] ?? '') ? 2 : 1;
+  const end = at + (groups.includes(args[at] ?? '') ? 2 : 1);
+  return [...args.slice(at, end), ...args.slice(0, at), ...args.slice(end)];
 }
 
 /** A namespace, a root-dir or a runtime, or all namespaces. */

@@ -259,8 +259,8 @@ const flags: readonly Habit[] = [
 /** Commands that users of other programs type, and what to use here. */
 export const habits: readonly Habit[] = [...kubectl, ...podman, ...crictl, ...systemd, ...others, ...flags];
 
-/** Words that name a program or a kind of object before a command. Only the words after them count. */
-export const droppedWords: readonly string[] = [
+/** Args that name a program or a kind of object before a command. Only the args after them count. */
+export const droppedArgs: readonly string[] = [
   ...['kubelet-ts', 'kubectl', 'k', 'oc', 'podman', 'docker', 'nerdctl', 'crictl', 'systemctl', 'sudo'],
   ...['container', 'containers', 'pod'],
 ];

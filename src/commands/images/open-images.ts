@@ -30,7 +30,7 @@ export async function startManaged(flags: ImageFlags, signal?: AbortSignal): Pro
     rootDir,
     clock: systemClock,
     logger,
-    place: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
+    moveToScope: (process) => moveToOwnScope(process, { rootDir, clock: systemClock, logger }),
   });
   await containerd.start(signal);
   return containerd;

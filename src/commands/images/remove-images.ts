@@ -43,10 +43,10 @@ interface ResolvedImage {
  * Removes images by name or id. If an image has other names, only the given names are removed, unless `force` is set.
  * Without `force`, removes nothing if one of the images or names is in use.
  */
-export async function removeImages(words: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
+export async function removeImages(names: readonly string[], flags: RemoveFlags, deps: CommandDeps): Promise<void> {
   await withRuntime(deps.connect(flags), async (connection) => {
     const { images } = await connection.images.listImages({});
-    const named = words.map((word) => ({ word, image: imageNamed(word, images) }));
+    const named = names.map((word) => ({ word, image: imageNamed(word, images) }));
     const resolved = named.map(({ word, image }): ResolvedImage => {
       return { word, image, tag: flags.force ? undefined : onlyTag(word, image, named) };
     });

@@ -7,8 +7,8 @@ import { Command } from 'commander';
 export function readBareFlags(command: Command): Command {
   command.parseOptions = (argv) => {
     const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-    const words = argv.map((word, index) => (index < end ? withPreset(command, word, argv[index + 1]) : word));
-    return Command.prototype.parseOptions.call(command, words);
+    const args = argv.map((word, index) => (index < end ? withPreset(command, word, argv[index + 1]) : word));
+    return Command.prototype.parseOptions.call(command, args);
   };
   return command;
 }

@@ -1,16 +1,16 @@
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { isReplicatedKind, isWorkloadKind, workloadKey, type WorkloadName } from '../../api/values/workload.ts';
-import { kindMeant } from '../../engine/applied/applied-object.ts';
+import { resolveKind } from '../../engine/applied/applied-object.ts';
 import type { EngineSnapshot, PodSnapshot, WorkloadSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 import { notFound } from './not-found.ts';
 
 /** Joins a kind with the name after it: `deploy web` becomes `deploy/web`. */
-export function workloadWords(words: readonly string[]): string[] {
-  const [kind = '', ...names] = words;
-  const isKind = !kind.includes('/') && names.length > 0 && isWorkloadKind(kindMeant(kind) ?? '');
-  return isKind ? names.map((name) => `${kind}/${name}`) : [...words];
+export function joinWorkloadKind(args: readonly string[]): string[] {
+  const [kind = '', ...names] = args;
+  const isKind = !kind.includes('/') && names.length > 0 && isWorkloadKind(resolveKind(kind) ?? '');
+  return isKind ? names.map((name) => `${kind}/${name}`) : [...args];
 }
 
 /**
@@ -18,7 +18,7 @@ export function workloadWords(words: readonly string[]): string[] {
  * none does, or several.
  */
 export function findWorkload(snapshot: EngineSnapshot, word: string, namespace: string | undefined): WorkloadSnapshot {
-  const found = workloadsMeant(snapshot, word, namespace);
+  const found = matchWorkload(snapshot, word, namespace);
   if (found !== undefined) return found;
   throw unknownWord(snapshot, word);
 }
@@ -26,7 +26,7 @@ export function findWorkload(snapshot: EngineSnapshot, word: string, namespace: 
 /** The kind and name in a word such as `deploy/web`. Returns undefined if it has no kind of workload. */
 export function kindAndName(word: string): Pick<WorkloadName, 'kind' | 'name'> | undefined {
   const [kindWord = '', name = '', ...others] = word.split('/');
-  const kind = kindMeant(kindWord) ?? '';
+  const kind = resolveKind(kindWord) ?? '';
   return isWorkloadKind(kind) && name !== '' && others.length === 0 ? { kind, name } : undefined;
 }
 
@@ -49,7 +49,7 @@ export function workloadAt(
   namespace: string | undefined,
 ): WorkloadSnapshot | undefined {
   if (kindAndName(word) === undefined) return undefined;
-  const found = workloadsMeant(snapshot, word, namespace);
+  const found = matchWorkload(snapshot, word, namespace);
   if (found === undefined && isPodOfOther(snapshot, word, namespace)) throw unknownWord(snapshot, word);
   return found;
 }
@@ -118,17 +118,17 @@ function unknownWord(snapshot: EngineSnapshot, word: string): UserError {
   });
 }
 
-function workloadsMeant(
+function matchWorkload(
   { workloads = [] }: EngineSnapshot,
   word: string,
   namespace: string | undefined,
 ): WorkloadSnapshot | undefined {
   const [name = '', kind] = word.split('/').reverse();
-  const meant = kind === undefined ? undefined : kindMeant(kind);
+  const wantedKind = kind === undefined ? undefined : resolveKind(kind);
   const found = workloads.filter(
     (workload) =>
       workload.name === name &&
-      (kind === undefined || workload.kind === meant) &&
+      (kind === undefined || workload.kind === wantedKind) &&
       (namespace === undefined || workload.namespace === namespace),
   );
   if (found.length < 2) return found[0];

@@ -2,8 +2,8 @@
  * The command that shows a kind of kubectl here, such as `node`, or one of `deploy,po`. Returns undefined for other
  * words, and for pods.
  */
-export function otherResourceHint(words: string): string | undefined {
-  const hints = words.split(',').map(hintOf);
+export function otherResourceHint(args: string): string | undefined {
+  const hints = args.split(',').map(hintOf);
   return hints.find((hint) => hint !== undefined);
 }
 

@@ -10,7 +10,7 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../text/visible-text.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { podsOfWord, workloadWords } from './find-workload.ts';
+import { podsOfWord, joinWorkloadKind } from './find-workload.ts';
 import { resolvePods, withoutPodKind } from './resolve-pods.ts';
 import { unknownWorkload } from './unknown-workload.ts';
 import { unknownPodHint } from './refused-manifest.ts';
@@ -30,13 +30,13 @@ export interface PodSelection {
  */
 export async function podsOfAgent(
   rootDir: string,
-  words: readonly string[],
+  args: readonly string[],
   choice: PodSelection,
   stderr: Writable,
 ): Promise<PodRef[]> {
   const { namespace, all = false, selector, isConcerned = () => true } = choice;
   const isOfAll = all || selector !== undefined;
-  const names = workloadWords(withoutPodKind(words, isOfAll));
+  const names = joinWorkloadKind(withoutPodKind(args, isOfAll));
   if (isOfAll === names.length > 0)
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);
@@ -55,11 +55,11 @@ export async function podsOfAgent(
 /** A workload, such as `deploy/web`, or a run of a CronJob means all its pods. */
 async function podsNamed(
   snapshot: EngineSnapshot,
-  words: readonly string[],
+  args: readonly string[],
   namespace: string | undefined,
   isConcerned: (pod: Pod) => boolean,
 ): Promise<PodRef[]> {
-  const found = words.map(async (word) => {
+  const found = args.map(async (word) => {
     const pods = podsOfWord(snapshot, word, namespace)?.map(({ pod }) => pod);
     if (pods === undefined) return [await podNamed(snapshot, word, namespace)];
     const [first] = pods;

@@ -73,9 +73,9 @@ const workloads: readonly string[] = [
 ];
 
 /** Drops the kind before names, as in `pod web`. With `isAlone`, the kind may be the only arg, as in `pods --all`. */
-export function withoutPodKind(words: readonly string[], isAlone = false): string[] {
-  const [first = '', ...rest] = words;
-  return isPodKind(first) && (isAlone || rest.length > 0) ? rest : [...words];
+export function withoutPodKind(args: readonly string[], isAlone = false): string[] {
+  const [first = '', ...rest] = args;
+  return isPodKind(first) && (isAlone || rest.length > 0) ? rest : [...args];
 }
 
 /** True for kubectl's words for pods. */

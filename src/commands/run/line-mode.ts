@@ -51,20 +51,20 @@ export async function showLines({ view, stdin, stdout, commands, clock, isReadOn
   try {
     for await (const line of createInterface({ input: stdin })) {
       const isConfirmed = line.trim() === 'y' && asked !== undefined;
-      const words = isConfirmed ? (asked ?? []) : splitArgs(line);
+      const args = isConfirmed ? (asked ?? []) : splitArgs(line);
       asked = undefined;
       running?.end();
-      if (words[0] === 'q') break;
-      if (words.length === 0) continue;
-      const decision = decideCommand(words, { isReadOnly, isConfirmed, pod: undefined });
+      if (args[0] === 'q') break;
+      if (args.length === 0) continue;
+      const decision = decideCommand(args, { isReadOnly, isConfirmed, pod: undefined });
       if (decision.type === 'refuses') print([decision.message]);
       else if (decision.type === 'takesTerminal')
-        print([`In a shell: ${commandText(withFlags(decision.words, commands.flags))}`]);
+        print([`In a shell: ${commandText(withFlags(decision.args, commands.flags))}`]);
       else if (decision.type === 'asks') {
-        asked = decision.words;
-        print([`Type y to run: ${commandText(withFlags(decision.words, commands.flags))}`]);
+        asked = decision.args;
+        print([`Type y to run: ${commandText(withFlags(decision.args, commands.flags))}`]);
       } else {
-        const whole = withFlags(decision.words, commands.flags);
+        const whole = withFlags(decision.args, commands.flags);
         print([`$ ${commandText(whole)}`]);
         running = commands.start(whole, (text) => stdout.write(text));
       }

@@ -23,20 +23,20 @@ const isDefaultInEnvironment = (): boolean => rootDirNamed(process.env['KUBELET_
 
 /** Runs this program again for commands of the screen. */
 export function screenCommands(flags: readonly string[]): ScreenCommands {
-  const run = (words: readonly string[], options: SpawnOptions): ChildProcess =>
-    spawn(process.execPath, [...ownArguments(), ...words], options);
+  const run = (args: readonly string[], options: SpawnOptions): ChildProcess =>
+    spawn(process.execPath, [...ownArguments(), ...args], options);
   return {
     flags,
-    start: (words, onOutput) => {
+    start: (args, onOutput) => {
       const env = { ...process.env, [stopWithScreenVariable]: '1' };
       // Uses a new session, so that keys typed for a command on the terminal do not stop it.
-      const child = run(words, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
+      const child = run(args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env, detached: true });
       for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
       return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
     },
-    onTerminal: async (words) => {
+    onTerminal: async (args) => {
       // With a terminal, the container's output comes on stdout, so stderr has only messages of the command itself.
-      const child = run(words, { stdio: ['inherit', 'inherit', 'pipe'] });
+      const child = run(args, { stdio: ['inherit', 'inherit', 'pipe'] });
       let message = '';
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         process.stderr.write(text);

@@ -87,28 +87,28 @@ interface Screen extends ScreenSettings {
   logFile: string;
 }
 
-async function showAgent(agent: Agent, place: Screen): Promise<number> {
-  const { stderr, rootDir, nodeName } = place;
+async function showAgent(agent: Agent, options: Screen): Promise<number> {
+  const { stderr, rootDir, nodeName } = options;
   const view = new StartingView({ nodeName, startedAt: systemClock.now() });
-  const left = await screenOf(agent, view, place);
+  const left = await screenOf(agent, view, options);
   view.close();
   const pods = view.snapshot().pods.length;
   switch (left) {
     case 'lost':
       return 0;
     case 'detach':
-      stderr.write(detachedText({ pid: agent.child.pid ?? 0, pods, ...place }));
+      stderr.write(detachedText({ pid: agent.child.pid ?? 0, pods, ...options }));
       agent.child.unref();
       return 0;
     case 'stop':
       if (!(await stopAgent(rootSocketPath(rootDir), { clock: systemClock, stderr }))) agent.child.kill('SIGINT');
       await agent.ended;
-      stderr.write(stoppedText({ pods, ...place }));
+      stderr.write(stoppedText({ pods, ...options }));
       return 0;
     case 'ended': {
       const code = await agent.ended;
       if (code !== 0) stderr.write(lastLines(agent.output()));
-      if (view.isThere || code === 0) stderr.write(exitedText(code, { pods, ...place }));
+      if (view.isThere || code === 0) stderr.write(exitedText(code, { pods, ...options }));
       return code;
     }
   }
@@ -117,34 +117,34 @@ async function showAgent(agent: Agent, place: Screen): Promise<number> {
 /** Connects the view to the agent once it has an engine. */
 async function attachAgent({ ready }: Agent, view: StartingView, { rootDir }: Screen): Promise<void> {
   await ready;
-  const place = { socketPath: rootSocketPath(rootDir), clock: systemClock };
-  const remote = await RemoteView.open(place).catch((error: unknown) => {
+  const options = { socketPath: rootSocketPath(rootDir), clock: systemClock };
+  const remote = await RemoteView.open(options).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error;
     view.waitsFor([error.message, error.hint].filter((text) => text !== undefined).join('. '));
-    return RemoteView.open(place, { waits: true });
+    return RemoteView.open(options, { waits: true });
   });
   // Undefined means that the agent exited, which is reported elsewhere.
   if (remote !== undefined) view.connect(remote);
 }
 
 /** Why the screen closed: its terminal was `lost`, the agent exited (`ended`), or the user's choice. */
-async function screenOf(agent: Agent, view: StartingView, place: Screen): Promise<Leaving | 'lost' | 'ended'> {
+async function screenOf(agent: Agent, view: StartingView, options: Screen): Promise<Leaving | 'lost' | 'ended'> {
   const { runScreen } = await import('../../tui/screen.ts');
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
     view,
     stdout: process.stdout,
     stdin: process.stdin,
-    commands: screenCommands(runtimeFlags(place)),
-    logFile: place.logFile,
-    theme: chosenTheme(place.theme),
+    commands: screenCommands(runtimeFlags(options)),
+    logFile: options.logFile,
+    theme: chosenTheme(options.theme),
     isInForeground,
     onLeave: (leaving) => {
       left = leaving;
     },
   });
   agent.isTerminalLent = () => screen.isLent;
-  const attached = attachAgent(agent, view, place).then(() => {
+  const attached = attachAgent(agent, view, options).then(() => {
     screen.refresh();
   });
   const isEnded = await Promise.race([
@@ -162,8 +162,8 @@ async function screenOf(agent: Agent, view: StartingView, place: Screen): Promis
 const maxLastLines = 10;
 
 /** The last lines of an agent that failed to start, from its first error on. */
-function lastLines(said: string): string {
-  const lines = said.trimEnd().split('\n').slice(-maxLastLines);
+function lastLines(text: string): string {
+  const lines = text.trimEnd().split('\n').slice(-maxLastLines);
   const firstError = lines.findIndex((line) => line.startsWith('error: '));
   const shown = firstError < 0 ? lines : lines.slice(firstError);
   return shown.map((line) => `${line}\n`).join('');

@@ -87,8 +87,8 @@ export async function stopSupervisor(agent: ProcessIdentity, stderr: Writable): 
   const service = await supervisedService(agent);
   if (service === undefined) return false;
   const { execa } = await import('execa');
-  const words = ['--nocolor', service, 'stop'];
-  const result = await execa('rc-service', words, { reject: false, stdin: 'ignore', timeout: stopLimitMs });
+  const args = ['--nocolor', service, 'stop'];
+  const result = await execa('rc-service', args, { reject: false, stdin: 'ignore', timeout: stopLimitMs });
   if (!result.failed) return true;
   const output = result.stderr.trim();
   const why = visible((output === '' ? (result.shortMessage ?? '') : output).replaceAll('\n', ' '));

@@ -6,7 +6,7 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { findWorkload, workloadWords } from '../pod/find-workload.ts';
+import { findWorkload, joinWorkloadKind } from '../pod/find-workload.ts';
 
 export interface WorkloadFlags {
   rootDir: string;
@@ -21,24 +21,24 @@ interface Operation {
 
 /** Finds the workloads that the args name. Rejects with a `UserError` if no agent runs, or a word matches none. */
 export async function workloadsNamed(
-  words: readonly string[],
+  args: readonly string[],
   { rootDir, namespace }: WorkloadFlags,
   { stderr }: CommandDeps,
 ): Promise<{ socket: AgentSocket; workloads: WorkloadSnapshot[] }> {
   const socket = patientSocket(controlSocketPath(rootDir), stderr);
   const snapshot = await fetchSnapshot(socket, { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
-  return { socket, workloads: workloadWords(words).map((word) => findWorkload(snapshot, word, namespace)) };
+  return { socket, workloads: joinWorkloadKind(args).map((word) => findWorkload(snapshot, word, namespace)) };
 }
 
 /** Finds all workloads before the first action, so that a wrong name changes nothing. Prints a line for each. */
 export async function operateWorkloads(
-  words: readonly string[],
+  args: readonly string[],
   flags: WorkloadFlags,
   deps: CommandDeps,
   { action, options, shown }: Operation,
 ): Promise<void> {
-  const { socket, workloads } = await workloadsNamed(words, flags, deps);
+  const { socket, workloads } = await workloadsNamed(args, flags, deps);
   for (const workload of workloads) {
     const done = await operateWorkload(socket, workload, action, options);
     if (done === undefined) throw new UserError('kubelet-ts exited');

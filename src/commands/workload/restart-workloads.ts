@@ -7,7 +7,7 @@ import { type AgentSocket, fetchSnapshot, operateWorkload } from '../../server/c
 import { noAgent } from '../../server/control/no-agent.ts';
 import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { kindAndName, podsOfWorkload, workloadAt, workloadWords } from '../pod/find-workload.ts';
+import { kindAndName, podsOfWorkload, workloadAt, joinWorkloadKind } from '../pod/find-workload.ts';
 import type { WorkloadFlags } from './operate-workloads.ts';
 import { waitForRollOut } from './wait-for-roll-out.ts';
 
@@ -17,11 +17,11 @@ import { waitForRollOut } from './wait-for-roll-out.ts';
  * workload is stopped, because its rollout would wait.
  */
 export async function workloadsToRestart(
-  words: readonly string[],
+  args: readonly string[],
   { rootDir, namespace, container }: WorkloadFlags & { container?: string },
   socket: AgentSocket,
 ): Promise<{ workloads: WorkloadSnapshot[]; others: string[] }> {
-  const joined = workloadWords(words);
+  const joined = joinWorkloadKind(args);
   if (!joined.some((word) => word.includes('/'))) return { workloads: [], others: joined };
   const snapshot = await fetchSnapshot(socket, { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);

@@ -45,12 +45,12 @@ export class NetworkedSandboxes {
         portMappings: portMappingsOf(info['info']),
       };
     };
-    const readUnlessGone = (id: string): Promise<NetworkedSandbox | undefined> =>
+    const readUnlessRemoved = (id: string): Promise<NetworkedSandbox | undefined> =>
       read(id).catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;
       });
-    const found = await Promise.all(oldestFirst.map(async ({ id }) => this.known.get(id) ?? readUnlessGone(id)));
+    const found = await Promise.all(oldestFirst.map(async ({ id }) => this.known.get(id) ?? readUnlessRemoved(id)));
     const running = found.filter((sandbox) => sandbox !== undefined);
     this.known = new Map(running.map((sandbox) => [sandbox.id, sandbox]));
     return running;

@@ -86,11 +86,11 @@ export class AppliedManifests {
   /** Deletes an applied object. A pod may also be given by its name on the node. */
   async delete(object: AppliedObject, { declarerOf, dryRun, signal }: ChangeOptions): Promise<AppliedResult> {
     return this.folder.withLock(async () => {
-      for (const meant of this.meanings(object)) {
-        const name = appliedFileName(meant);
+      for (const near of this.meanings(object)) {
+        const name = appliedFileName(near);
         if ((await this.folder.read(name)) === undefined) continue;
         if (dryRun !== true) await this.folder.change(new Map([[name, null]]));
-        return { ...meant, result: 'deleted' };
+        return { ...near, result: 'deleted' };
       }
       throw this.notApplied(object, declarerOf);
     }, signal);
@@ -128,8 +128,8 @@ export class AppliedManifests {
     const what = `${resourceName(kind)} "${name}"`;
     if (declarer === undefined) {
       const place = namespace === '' ? '' : ` in namespace ${namespace}`;
-      const meant = misspeltKind({ kind, namespace, name });
-      const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      const near = misspeltKind({ kind, namespace, name });
+      const question = near === undefined ? '' : ` Did you mean ${near}?`;
       return new RequestRefused('missing', `${what} not found`, `No applied object has this name${place}.${question}`);
     }
     if (!declarer.startsWith(this.folder.path))

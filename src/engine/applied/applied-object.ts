@@ -72,7 +72,7 @@ const shortNames: Readonly<Record<string, SupportedKind>> = {
 };
 
 /** Returns the kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if none. */
-export function kindMeant(word: string): SupportedKind | undefined {
+export function resolveKind(word: string): SupportedKind | undefined {
   const plain = word.toLowerCase().split('.')[0] ?? '';
   if (Object.hasOwn(shortNames, plain)) return shortNames[plain];
   return Object.keys(supportedKinds)
@@ -87,8 +87,8 @@ export function kindMeant(word: string): SupportedKind | undefined {
  */
 export function misspeltKind({ kind, namespace, name }: AppliedObject): string | undefined {
   if (kind !== 'Pod') return undefined;
-  const meant = nearestKind(namespace);
-  return meant === undefined || meant === 'Pod' ? undefined : `${meant.toLowerCase()}/${name}`;
+  const near = nearestKind(namespace);
+  return near === undefined || near === 'Pod' ? undefined : `${near.toLowerCase()}/${name}`;
 }
 
 /** Returns the object in the text of an applied manifest. Returns undefined if the text was damaged. */

@@ -1,5 +1,5 @@
 import { reasons } from '../view/reasons.ts';
-import { retryTexts } from '../view/retry-texts.ts';
+import { retryConditions } from '../view/retry-conditions.ts';
 import type { Finding, Stage } from './explanation.ts';
 import { commandName, type Subject } from './subject.ts';
 
@@ -7,7 +7,7 @@ import { commandName, type Subject } from './subject.ts';
 export function explainAdmission({ rejection, ...subject }: Subject): Finding | undefined {
   if (rejection === undefined) return undefined;
   const { reason, message, retryOn } = rejection;
-  return { ...refusalFinding(reason, message, subject), nextTryWhen: retryTexts[retryOn] };
+  return { ...refusalFinding(reason, message, subject), nextTryWhen: retryConditions[retryOn] };
 }
 
 /** Explains a pod that waits for other pods. */
@@ -27,7 +27,7 @@ export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined
         : [`Declare ${missing} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]),
       ...(awaited === undefined ? [] : [`Look at that pod: kubelet-ts explain ${awaited}`]),
     ],
-    nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : retryTexts.anyManifest,
+    nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : retryConditions.anyManifest,
   };
 }
 

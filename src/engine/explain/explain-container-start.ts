@@ -1,8 +1,8 @@
 import type { Container } from '../../api/types.ts';
 import { reasons } from '../view/reasons.ts';
-import { execFormatWays } from './explain-image.ts';
+import { execFormatRemedies } from './explain-image.ts';
 import type { Finding } from './explanation.ts';
-import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
+import { type KnownMessage, lastClause, machineMessages, type Meaning, meaningOf } from './known-message.ts';
 import {
   eventEvidence,
   named,
@@ -49,7 +49,7 @@ function startFailure({ status }: Part): string | undefined {
 
 /** Returns the meaning of the runtime's message about a failed start. */
 export function startMeaning(message: string, part: Part, { pod: { metadata } }: Subject): Meaning {
-  const meaning = meaningOf(startTexts, message, part) ?? meaningOf(machineTexts, message);
+  const meaning = meaningOf(startMessages, message, part) ?? meaningOf(machineMessages, message);
   const ways = [`Read the events: kubelet-ts describe ${metadata.namespace}/${metadata.name}`];
   return meaning ?? { cause: `cannot start: ${lastClause(message)}`, ways };
 }
@@ -68,7 +68,7 @@ function fieldNaming({ env = [], envFrom = [] }: Container, kind: 'ConfigMap' | 
 }
 
 /** Messages of this agent and of runc, the more specific first. */
-const startTexts: readonly KnownText<[part: Part]>[] = [
+const startMessages: readonly KnownMessage<[part: Part]>[] = [
   {
     pattern: /context canceled/,
     cause: () => 'its start was cut off, because kubelet-ts or the runtime was killed',
@@ -132,7 +132,7 @@ const startTexts: readonly KnownText<[part: Part]>[] = [
     pattern: /exec format error/,
     cause: (_found, { container }) =>
       `${container.image ?? ''} is damaged on this node, or built for another processor`,
-    ways: (_found, { container }) => execFormatWays(container.image ?? ''),
+    ways: (_found, { container }) => execFormatRemedies(container.image ?? ''),
     field: 'image',
   },
   {

@@ -2,9 +2,9 @@ import type { ContainerStateTerminated } from 'kubernetes-types/core/v1.js';
 import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
-import { execFormatWays } from './explain-image.ts';
+import { execFormatRemedies } from './explain-image.ts';
 import type { Evidence, Finding } from './explanation.ts';
-import { type KnownText, machineTexts, type Meaning, meaningOf } from './known-text.ts';
+import { type KnownMessage, machineMessages, type Meaning, meaningOf } from './known-message.ts';
 import { probeMeaning } from './probe-meaning.ts';
 import {
   eventEvidence,
@@ -74,8 +74,8 @@ export function endEvidence({ container, status }: Part, end: ContainerStateTerm
   const at = Date.parse(finishedAt);
   const restarts = status?.restartCount ?? 0;
   const text = `exited with code ${exitCode} (${reason}), ${restarts} restart${restarts === 1 ? '' : 's'}`;
-  const said = message.trim() === '' ? '' : `: ${message.trim()}`;
-  return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text: `${text}${said}` }];
+  const output = message.trim() === '' ? '' : `: ${message.trim()}`;
+  return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text: `${text}${output}` }];
 }
 
 type KilledBy = Meaning & Pick<Finding, 'stage' | 'evidence'>;
@@ -139,8 +139,8 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
     };
   }
   if (exitCode === 0) return successMeaning(part, read);
-  const said = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
-  const known = meaningOf(outputTexts, said, subject, part) ?? meaningOf(machineTexts, said);
+  const output = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
+  const known = meaningOf(outputMessages, output, subject, part) ?? meaningOf(machineMessages, output);
   if (known) return { cause: `${known.cause} (exit code ${exitCode})`, ways: [...known.ways, read] };
   const code = exitCodes[exitCode];
   if (code) return { cause: `${code.cause} (exit code ${exitCode})`, ways: [...code.ways, read], field: 'command' };
@@ -173,12 +173,12 @@ const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
 };
 
 /** Common last lines of programs. */
-const outputTexts: readonly KnownText<[Subject, Part]>[] = [
+const outputMessages: readonly KnownMessage<[Subject, Part]>[] = [
   {
     pattern: /exec format error/i,
     cause: (_found, _subject, { container }) =>
       `a program of ${container.image ?? 'its image'} is damaged on this node, or built for another processor`,
-    ways: (_found, _subject, { container }) => execFormatWays(container.image ?? ''),
+    ways: (_found, _subject, { container }) => execFormatRemedies(container.image ?? ''),
   },
   {
     pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,

@@ -1,10 +1,10 @@
 import { startsAgain } from '../../api/values/restart-rules.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { reasons } from '../view/reasons.ts';
-import { retryTexts } from '../view/retry-texts.ts';
+import { retryConditions } from '../view/retry-conditions.ts';
 import { startMeaning } from './explain-container-start.ts';
 import type { Evidence, Finding } from './explanation.ts';
-import { readRuntimeLog } from './runtime-ways.ts';
+import { readRuntimeLog } from './runtime-remedies.ts';
 import {
   commandName,
   eventEvidence,
@@ -53,7 +53,7 @@ function evicted(subject: Subject): Finding {
             'Free what the node lacks: df -h; free -m; kubelet-ts top',
             'Or raise resources.requests of the pod, so that others are evicted first.',
           ],
-    nextTryWhen: retryTexts.node,
+    nextTryWhen: retryConditions.node,
     ...nextTry(subject),
   };
 }

@@ -2,7 +2,7 @@ import type { Container } from '../../api/types.ts';
 import { shellWord } from '../../text/shell-word.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
-import { type KnownText, lastClause, machineTexts, type Meaning, meaningOf } from './known-text.ts';
+import { type KnownMessage, lastClause, machineMessages, type Meaning, meaningOf } from './known-message.ts';
 import {
   eventEvidence,
   named,
@@ -66,10 +66,10 @@ function refusalMeaning({ image = '', imagePullPolicy }: Container, reason: stri
 
 /** Returns the meaning of a failed pull. With the policy Always, the image may be on this node anyway. */
 export function imageMeaning(image: string, message: string, pullPolicy = ''): Meaning {
-  const ofMachine = meaningOf(machineTexts, message);
+  const ofMachine = meaningOf(machineMessages, message);
   if (ofMachine !== undefined) return ofMachine;
   const isAlways = pullPolicy === 'Always';
-  const meaning = meaningOf(pullTexts, message, image, isAlways);
+  const meaning = meaningOf(pullMessages, message, image, isAlways);
   const { cause, ways } = meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
   if (!isAlways || invalidName.test(message)) return { ...meaning, cause, ways };
   const because = `${cause}; imagePullPolicy Always pulls it before each start, even if it is on this node`;
@@ -92,7 +92,7 @@ function registryOf(image: string): string {
 }
 
 /** Messages of containerd, CRI-O and registries, the more specific first. */
-const pullTexts: readonly KnownText<[image: string, isAlways: boolean]>[] = [
+const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] = [
   {
     pattern: invalidName,
     cause: (_found, image) => `"${image}" is not an image name`,
@@ -186,7 +186,7 @@ const pullTexts: readonly KnownText<[image: string, isAlways: boolean]>[] = [
 ];
 
 /** Returns what to do about a program that is empty, such as after a power cut, or of another processor. */
-export const execFormatWays = (image: string): string[] => [
+export const execFormatRemedies = (image: string): string[] => [
   `Check the image, and repair it if it is damaged: kubelet-ts images repair ${shellWord(image)}`,
   'Otherwise choose an image that is built for the processor of this node: uname -m',
 ];

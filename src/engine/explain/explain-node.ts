@@ -8,7 +8,7 @@ import { reasons } from '../view/reasons.ts';
 import { imageMeaning } from './explain-image.ts';
 import { isHold } from './explain-operation.ts';
 import type { Evidence, Finding } from './explanation.ts';
-import { runtimeWays } from './runtime-ways.ts';
+import { runtimeRemedies } from './runtime-remedies.ts';
 import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
 
 /** Explains that no agent runs, so nothing starts, probes or restarts the pod. */
@@ -36,19 +36,19 @@ export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string
       stage: 'runtime',
       cause: error,
       evidence: [{ from: '/proc/self/mountinfo', text: `${readOnlyDisk} is mounted read-only` }],
-      ways: readOnlyWays(readOnlyDisk),
+      ways: readOnlyRemedies(readOnlyDisk),
     };
   }
   return {
     stage: 'runtime',
     cause: `the container runtime is not ready: ${error}`,
     evidence: [{ from: runtime.endpoint, text: error }],
-    ways: runtimeWays(runtime),
+    ways: runtimeRemedies(runtime),
   };
 }
 
 /** Returns how to make a disk writable. */
-export function readOnlyWays(mount: string): string[] {
+export function readOnlyRemedies(mount: string): string[] {
   const point = shellWord(mount);
   return [
     'The kernel makes a disk read-only after an error. See which: dmesg | grep -iE "error|remount"',

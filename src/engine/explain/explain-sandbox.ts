@@ -2,8 +2,8 @@ import { shellWord } from '../../text/shell-word.ts';
 import { sandboxFaults } from '../view/sandbox-faults.ts';
 import { reasons } from '../view/reasons.ts';
 import type { Finding } from './explanation.ts';
-import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
-import { readRuntimeLog } from './runtime-ways.ts';
+import { type KnownMessage, lastClause, machineMessages, meaningOf } from './known-message.ts';
+import { readRuntimeLog } from './runtime-remedies.ts';
 import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
 
 /** Explains that a network, volume, cgroup or sandbox cannot be created. Every container of the pod needs it. */
@@ -24,12 +24,12 @@ function explainDelay(subject: Subject): Finding | undefined {
   }
   if (plugin !== undefined) {
     const waits = `waits for its network (plugin ${plugin}, more than ${String(seconds)} s)`;
-    return { stage: 'network', cause: waits, evidence, ways: hungPluginWays };
+    return { stage: 'network', cause: waits, evidence, ways: hungPluginRemedies };
   }
-  return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginWays };
+  return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginRemedies };
 }
 
-const hungPluginWays: string[] = [
+const hungPluginRemedies: string[] = [
   "Look for a network plugin (CNI) that hangs: ps -eo pid,etime,args | grep -E '(opt/cni/bin|usr/lib/cni)/'",
   'Or set hostNetwork: true for a pod that may use the network of this machine.',
 ];
@@ -51,24 +51,30 @@ function explainFailure(subject: Subject): Finding | undefined {
 function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Finding, 'evidence'> {
   if (reason === reasons.failedMount) return volumeFinding(subject, message);
   if (reason === reasons.networkNotReady) {
-    const broken = meaningOf(configurationTexts, message);
+    const broken = meaningOf(configurationMessages, message);
     if (broken !== undefined) return { stage: 'network', ...broken };
     return {
       stage: 'network',
       cause: `no pod network: ${lastClause(message)}`,
-      ways: [...networkWays(subject), 'Or set hostNetwork: true for a pod that may use the network of this machine.'],
+      ways: [
+        ...networkRemedies(subject),
+        'Or set hostNetwork: true for a pod that may use the network of this machine.',
+      ],
     };
   }
-  const meaning = meaningOf(sandboxTexts, message, subject) ?? meaningOf(machineTexts, message);
+  const meaning = meaningOf(sandboxMessages, message, subject) ?? meaningOf(machineMessages, message);
   const isNetwork = /network|cni|port|IP address/i.test(message);
   return {
     stage: isNetwork ? 'network' : 'start',
-    ...(meaning ?? { cause: lastClause(message), ways: isNetwork ? networkWays(subject) : [readRuntimeLog(subject)] }),
+    ...(meaning ?? {
+      cause: lastClause(message),
+      ways: isNetwork ? networkRemedies(subject) : [readRuntimeLog(subject)],
+    }),
   };
 }
 
 /** Returns how to give the runtime a pod network. */
-function networkWays({ node }: Subject): string[] {
+function networkRemedies({ node }: Subject): string[] {
   if (node === undefined) return ['Check the network of the container runtime: kubelet-ts doctor'];
   const { managed, named, networkCommands = [] } = node.runtime;
   if (managed === true) {
@@ -84,7 +90,7 @@ function networkWays({ node }: Subject): string[] {
   ];
 }
 
-const configurationTexts: readonly KnownText<[]>[] = [
+const configurationMessages: readonly KnownMessage<[]>[] = [
   {
     pattern: /failed to load CNI config(?: list)? file (\S+): (.*?)(?:: invalid cni config|$)/,
     cause: ([, path = '', why = '']) =>
@@ -96,12 +102,12 @@ const configurationTexts: readonly KnownText<[]>[] = [
   },
 ];
 
-const sandboxTexts: readonly KnownText<[Subject]>[] = [
+const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   {
     // The runtime refuses a second attempt until the first one is over.
     pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
     cause: () => 'the container runtime did not create the sandbox in time',
-    ways: () => hungPluginWays,
+    ways: () => hungPluginRemedies,
   },
   {
     pattern: /cannot read the resolver file of this node: .*'([^']+)'/,
@@ -185,7 +191,7 @@ const sandboxTexts: readonly KnownText<[Subject]>[] = [
 function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'evidence'> {
   const [, name = '', failure = message] = /for volume "([^"]*)" : (.*)/s.exec(message) ?? [];
   const index = (pod.spec.volumes ?? []).findIndex((volume) => volume.name === name);
-  const meaning = meaningOf(volumeTexts, failure) ?? meaningOf(machineTexts, failure);
+  const meaning = meaningOf(volumeMessages, failure) ?? meaningOf(machineMessages, failure);
   return {
     stage: 'volume',
     ...(index >= 0 && { field: `spec.volumes[${index}]` }),
@@ -194,7 +200,7 @@ function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'eviden
   };
 }
 
-const volumeTexts: readonly KnownText<[]>[] = [
+const volumeMessages: readonly KnownMessage<[]>[] = [
   {
     // Comes before the entry for the ConfigMap kube-root-ca.crt, which this volume needs too.
     pattern: /failed to fetch token: there is no API server/,

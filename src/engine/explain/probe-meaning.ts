@@ -1,19 +1,19 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import { shellLine } from '../../text/shell-word.ts';
-import { type KnownText, lastClause, type Meaning, meaningOf } from './known-text.ts';
+import { type KnownMessage, lastClause, type Meaning, meaningOf } from './known-message.ts';
 import { commandName, logsCommand, type Part, type Subject } from './subject.ts';
 
 type ProbeField = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
 
 /** Returns the meaning of an `Unhealthy` event, such as `Readiness probe failed: …`. */
 export function probeMeaning(subject: Subject, part: Part, message: string): Meaning & { field: string } {
-  const [, kind = 'readiness', said = message] =
+  const [, kind = 'readiness', output = message] =
     /^(Liveness|Readiness|Startup) probe (?:failed|errored)\S*:? ?(.*)$/s.exec(message) ?? [];
   const field = `${kind.toLowerCase()}Probe` as ProbeField;
   const probed = { probe: part.container[field] ?? {}, part, subject };
   // A command can print the same messages about a different port.
-  const known = portOf(probed.probe) === '' ? probeTexts : [...portTexts, ...probeTexts];
-  return { ...(meaningOf(known, said, probed) ?? commandMeaning(probed, said)), field };
+  const known = portOf(probed.probe) === '' ? probeMessages : [...portMessages, ...probeMessages];
+  return { ...(meaningOf(known, output, probed) ?? commandMeaning(probed, output)), field };
 }
 
 interface Probed {
@@ -35,7 +35,7 @@ const shellCommand = ({ part, subject }: Probed): string =>
   `kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- netstat -ltn`;
 
 /** Messages of this agent's probes of a port. */
-const portTexts: readonly KnownText<[Probed]>[] = [
+const portMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /(?:dial tcp \[?([\da-f.:]+?)\]?:\d+: .*)?connection refused/,
     cause: ([, address], { probe }) =>
@@ -62,7 +62,7 @@ const portTexts: readonly KnownText<[Probed]>[] = [
 ];
 
 /** Messages of all kinds of probes. */
-const probeTexts: readonly KnownText<[Probed]>[] = [
+const probeMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /i\/o timeout|deadline exceeded|timed out|timeout/i,
     cause: (_found, { probe }) => `no answer within ${probe.timeoutSeconds ?? 1}s`,
@@ -89,14 +89,14 @@ function declaredPorts({ container: { ports = [] } }: Part): string {
     : ` The container declares ${ports.map(({ containerPort }) => containerPort).join(', ')}.`;
 }
 
-function commandMeaning({ probe: { exec }, part, subject }: Probed, said: string): Meaning {
-  const words = exec?.command ?? [];
-  const command = words.join(' ');
+function commandMeaning({ probe: { exec }, part, subject }: Probed, output: string): Meaning {
+  const args = exec?.command ?? [];
+  const command = args.join(' ');
   const read = `Read its output: ${logsCommand(subject, part.container.name)}`;
-  if (command === '') return { cause: lastClause(said) || 'it fails', ways: [read] };
-  const output = said.trim() === '' ? '' : `: ${lastClause(said)}`;
+  if (command === '') return { cause: lastClause(output) || 'it fails', ways: [read] };
+  const reason = output.trim() === '' ? '' : `: ${lastClause(output)}`;
   return {
-    cause: `the command "${command}" fails${output}`,
-    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${shellLine(words)}`, read],
+    cause: `the command "${command}" fails${reason}`,
+    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${shellLine(args)}`, read],
   };
 }

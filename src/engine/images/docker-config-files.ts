@@ -8,7 +8,7 @@ import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './dock
 const maxBytes = 1024 * 1024;
 
 /** Folders that may hold the node's own credentials. */
-export interface DockerConfigPlaces {
+export interface DockerConfigPaths {
   rootDir: string;
   workingDir: string;
   /** `$HOME`. Empty if unset. */
@@ -20,10 +20,10 @@ export interface DockerConfigPlaces {
  * for every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
  */
 export async function readDockerConfigFiles(
-  places: DockerConfigPlaces,
+  paths: DockerConfigPaths,
   onBroken: (path: string, because: string) => void,
 ): Promise<DockerConfig> {
-  for (const { path, parse } of candidates(places)) {
+  for (const { path, parse } of candidates(paths)) {
     try {
       const text = await readIfThere(path);
       if (text !== undefined) return parse(text);
@@ -38,7 +38,7 @@ function candidates({
   rootDir,
   workingDir,
   home,
-}: DockerConfigPlaces): { path: string; parse: (text: string) => DockerConfig }[] {
+}: DockerConfigPaths): { path: string; parse: (text: string) => DockerConfig }[] {
   const configs = [rootDir, workingDir, resolve(home, '.docker'), '/.docker'];
   const older = [rootDir, workingDir, home, '/'];
   return [

@@ -104,7 +104,7 @@ export class ImageManager {
   }
 
   /** Requests the status of the image of a container that is about to start, so that its start need not wait for it. */
-  askAhead({ image = '', ...container }: Container, signal: AbortSignal): AskedImages {
+  requestStatus({ image = '', ...container }: Container, signal: AbortSignal): AskedImages {
     const name = this.isPulledAlways(container) ? undefined : pullReference(image);
     if (name === undefined) return new Map();
     const asked = this.imageStatus(name, signal);

@@ -142,7 +142,7 @@ export class KuberuntimeManager {
     const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
     const [first] = [...ephemeral, ...init, ...containers];
     if (!actions.createSandbox && first === undefined) return results;
-    const askedImages = first && this.deps.imageManager.askAhead(first, sync.signal);
+    const askedImages = first && this.deps.imageManager.requestStatus(first, sync.signal);
     const made = await podSandbox(this.deps, sync, actions, results);
     if (made === undefined) return results;
     if (actions.createSandbox) sync.onSandboxReady?.();

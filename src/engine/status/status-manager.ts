@@ -6,7 +6,7 @@ import { podQOSClass } from '../../api/values/qos.ts';
 import { formatTime } from '../../api/values/time.ts';
 import type { Redactor } from '../redaction/redactor.ts';
 import type { Emit } from '../view/event-bus.ts';
-import { retryTexts } from '../view/retry-texts.ts';
+import { retryConditions } from '../view/retry-conditions.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
@@ -62,7 +62,7 @@ export class StatusManager {
     this.setPodStatus(pod, {
       phase: 'Failed',
       reason,
-      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. The agent tries again as soon as ${retryTexts[retryOn]}.`,
+      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. The agent tries again as soon as ${retryConditions[retryOn]}.`,
       qosClass: podQOSClass(pod),
     });
   }

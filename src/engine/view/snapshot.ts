@@ -3,7 +3,7 @@ import type { WorkloadName } from '../../api/values/workload.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { KubeletEvent, ManifestProblem } from './events.ts';
-import type { retryTexts } from './retry-texts.ts';
+import type { retryConditions } from './retry-conditions.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
 import type { ServiceProblemSnapshot } from './service-problem.ts';
 import type { CronJobStatus, JobStatus } from './job-status.ts';
@@ -202,7 +202,7 @@ export interface Rejection {
   reason: string;
   message: string;
   /** When the pod is admitted again. The kubelet never retries without a restart. */
-  retryOn: keyof typeof retryTexts;
+  retryOn: keyof typeof retryConditions;
 }
 
 /** Pull progress of an image in compressed bytes, summed over the layers begun so far. */

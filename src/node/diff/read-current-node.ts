@@ -14,12 +14,12 @@ import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import type { AppliedRevision } from '../../engine/in-place/revision-file.ts';
 import { readRevision } from '../../engine/in-place/applied-revisions.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
-import type { Connect, RuntimePlace } from '../runtime-connection.ts';
+import type { Connect, RuntimeLocation } from '../runtime-connection.ts';
 import { withRuntime } from '../with-runtime.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 import type { KeptManifest } from './read-kept-manifests.ts';
 
-interface Request extends RuntimePlace {
+interface Request extends RuntimeLocation {
   kept: readonly KeptManifest[];
   /** Snapshot of the running agent; undefined if none runs. */
   snapshot: EngineSnapshot | undefined;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { confFileName, describeCollision } from '../../containerd/cni-config.ts';
 import { collidingRoute, parseRoutes, parseSubnet } from '../../containerd/cni-subnet.ts';
 import { managedPaths } from '../../containerd/managed-paths.ts';
-import { bridgeNetworkOf } from '../../containerd/subnet-claims.ts';
+import { bridgeNetworkOf } from '../../containerd/subnet-reservations.ts';
 import type { Facts } from './checks/facts.ts';
 import type { Fact } from './checks/finding.ts';
 

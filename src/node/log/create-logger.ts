@@ -118,23 +118,25 @@ export function redactedEntry(entry: string, secrets: SecretValues): Facts {
     bytesLeft -= bounded.length;
     return bounded;
   };
-  return mapTexts(JSON.parse(entry), clean) as Facts;
+  return mapStrings(JSON.parse(entry), clean) as Facts;
 }
 
 /** Makes an entry safe for a log of lines: no string can start a new line or control a terminal. */
 export function singleLineEntry(entry: Facts): Facts {
-  return mapTexts(entry, (text, name) => (name === 'stack' ? visibleStack(text) : visible(text))) as Facts;
+  return mapStrings(entry, (text, name) => (name === 'stack' ? visibleStack(text) : visible(text))) as Facts;
 }
 
 /** Keeps the line breaks between stack frames. Escapes those of the message, which may come from outside. */
 function visibleStack(stack: string): string {
-  const [said = '', ...calls] = stack.split(/\n(?= {4}at )/);
-  return [visible(said), ...calls.map(visible)].join('\n');
+  const [message = '', ...calls] = stack.split(/\n(?= {4}at )/);
+  return [visible(message), ...calls.map(visible)].join('\n');
 }
 
-function mapTexts(value: unknown, change: (text: string, name: string) => string, name = ''): unknown {
+function mapStrings(value: unknown, change: (text: string, name: string) => string, name = ''): unknown {
   if (typeof value === 'string') return change(value, name);
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change, name));
+  if (Array.isArray(value)) return value.map((item) => mapStrings(item, change, name));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [visible(key), mapTexts(field, change, key)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [visible(key), mapStrings(field, change, key)]),
+  );
 }

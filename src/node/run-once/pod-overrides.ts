@@ -18,7 +18,7 @@ export interface ImageOverride {
 
 /** The pods with these values. Throws a `UserError` for a container that no pod has, and for an ambiguous one. */
 export function overridePods(pods: readonly Pod[], { env, images }: PodOverrides): Pod[] {
-  const wanted = new Map(images.map(({ container, image }) => [containerMeant(container, pods), image]));
+  const wanted = new Map(images.map(({ container, image }) => [resolveContainer(container, pods), image]));
   const changed = (container: Container): Container => {
     const image = wanted.get(container.name);
     return {
@@ -40,7 +40,7 @@ function pullPolicy({ image = '', imagePullPolicy }: Container, newImage: string
   return wasDefault ? defaultImagePullPolicy(newImage) : imagePullPolicy;
 }
 
-function containerMeant(name: string | undefined, pods: readonly Pod[]): string {
+function resolveContainer(name: string | undefined, pods: readonly Pod[]): string {
   const regular = new Set(pods.flatMap(({ spec }) => spec.containers.map((container) => container.name)));
   const all = new Set([
     ...pods.flatMap(({ spec }) => (spec.initContainers ?? []).map((init) => init.name)),

@@ -18,7 +18,7 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 
 /** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
-const lookEveryMs = 20;
+const pollPeriodMs = 20;
 /** Milliseconds that the reader of our output has to read the rest, once the run is cut off. */
 const readerMs = 5000;
 
@@ -93,10 +93,10 @@ export class RunOnceLogs {
     const paths = ended.map(({ pod, name, attempt }) =>
       join(containerLogsDirectory(podLogsDir, pod.metadata, name), `${String(attempt)}.log`),
     );
-    while (clock.monotonic() < untilMs && (await areOpenForWriting(paths))) await clock.sleep(lookEveryMs);
+    while (clock.monotonic() < untilMs && (await areOpenForWriting(paths))) await clock.sleep(pollPeriodMs);
     const all = ended.flatMap(({ pod, name }) => this.followed.get(keyOf(pod.metadata.uid, name)) ?? []);
     // Rejects only on the interrupt.
-    await unlessAborted(this.isTaken(finish(all), timedOut), interrupted).catch(() => undefined);
+    await unlessAborted(this.isWritten(finish(all), timedOut), interrupted).catch(() => undefined);
   }
 
   /**
@@ -104,7 +104,7 @@ export class RunOnceLogs {
    * the reader has `readerMs` for that. After that nothing more is shown.
    */
   async end(cut: AbortSignal): Promise<boolean> {
-    const isShown = await this.isTaken(finish([...this.followed.values()]), cut);
+    const isShown = await this.isWritten(finish([...this.followed.values()]), cut);
     if (isShown) return true;
     this.givenUp.abort(new Error('the output is not read'));
     this.deps.stderr.write('warning: the output of containers was cut off, because nothing reads it\n');
@@ -112,7 +112,7 @@ export class RunOnceLogs {
   }
 
   /** Resolves to false if `written` does not resolve within `readerMs` after `cut` is aborted. */
-  private async isTaken(written: Promise<void>, cut: AbortSignal): Promise<boolean> {
+  private async isWritten(written: Promise<void>, cut: AbortSignal): Promise<boolean> {
     const late = new AbortController();
     let cancel = (): void => undefined;
     const begin = (): void => {

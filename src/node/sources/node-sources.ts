@@ -121,13 +121,13 @@ function manifestOrigin(
 
 /** The credentials that image pulls use, from the files of the node. The entry with the longest path counts. */
 function registryCredentials({ rootDir }: NodeOptions): RegistryOptions['credentials'] {
-  const places = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
+  const paths = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
   return async (name, warnings) => {
     const onBroken = (path: string, because: string): void => {
       const hint = 'Log in again, or remove the file.';
       warnings.push({ origin: path, severity: 'warning', message: `is skipped: ${because}`, hint });
     };
-    return lookUpCredentials([await readDockerConfigFiles(places, onBroken)], name)[0];
+    return lookUpCredentials([await readDockerConfigFiles(paths, onBroken)], name)[0];
   };
 }
 

@@ -108,7 +108,7 @@ const ofUpgrade = (hint: string): string =>
     .replaceAll('--manifest-url-', '--url-')
     .replaceAll('The request is repeated automatically.', 'Then run the command again.');
 
-interface Beside {
+interface AdjacentFiles {
   read: Read;
   /** True if a program without a signature must have a checksum. */
   needsChecksum: boolean;
@@ -118,7 +118,7 @@ async function verifyProgram(
   content: Buffer,
   shown: string,
   { sha256, publicKeys, cosignKeyFiles }: ProgramTrust,
-  { read, needsChecksum }: Beside,
+  { read, needsChecksum }: AdjacentFiles,
 ): Promise<void> {
   const isSigned = publicKeys.length + cosignKeyFiles.length > 0;
   // A signature covers the content too.

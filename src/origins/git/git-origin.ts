@@ -5,7 +5,7 @@ import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { joinFiles, linkWarnings } from '../../engine/config/polled/joined-files.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
-  FetchNotes,
+  FetchReport,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
@@ -13,13 +13,13 @@ import type {
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import { makeFolder } from '../../files/make-folder.ts';
 import { git } from './git-command.ts';
-import type { GitPlace } from './git-url.ts';
+import type { GitLocation } from './git-url.ts';
 import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';
 
 /** Enough for the names of about a hundred thousand files. The other limits count only manifests. */
 const maxListBytes = 16 * 1024 * 1024;
 
-interface Options extends GitPlace {
+interface Options extends GitLocation {
   /** The URL as the operator wrote it. It contains no secrets. */
   url: URL;
   /** The agent's folder for repositories. If absent, as in a command, a temporary folder is used. */
@@ -42,15 +42,15 @@ export class GitOrigin implements ManifestOrigin {
     this.protocol = options.repository.startsWith('https:') ? 'https' : 'http';
   }
 
-  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+  async fetch(known: KnownBody | undefined, report: FetchReport, signal: AbortSignal): Promise<OriginAnswer> {
     const { ref } = this.options;
     const newest = isCommit(ref) ? { commit: ref, name: ref } : await this.newest(signal);
     if (known?.validators.version === newest.commit) return { validators: known.validators };
     if (this.refused?.commit === newest.commit) throw this.refused.failure;
     const { version, files, links } = await this.inRepository((folder) => this.read(folder, newest.name, signal));
-    notes.warnings.push(...linkWarnings(this.where, 'a repository', links));
+    report.warnings.push(...linkWarnings(this.where, 'a repository', links));
     const body = joinFiles(files);
-    notes.bodyBytes = body.length;
+    report.bodyBytes = body.length;
     return { validators: { version }, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 
@@ -84,7 +84,7 @@ export class GitOrigin implements ManifestOrigin {
     try {
       return { version, ...(await this.manifestsOf(folder, version, signal)) };
     } catch (error) {
-      // Other failures may be gone at the next check.
+      // Other failures may be over at the next check.
       if (error instanceof OriginFailure && error.kind === 'is no manifest') {
         this.refused = { commit: version, failure: error };
       }

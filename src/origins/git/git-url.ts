@@ -1,5 +1,5 @@
 /** Manifests in a git repository. */
-export interface GitPlace {
+export interface GitLocation {
   /** URL of the repository, as given to git. */
   repository: string;
   /** Folder or file in it, without leading and trailing slashes. Empty for everything. */
@@ -17,14 +17,14 @@ export function parseGitURL({
   pathname,
   searchParams,
   hash,
-}: URL): GitPlace | undefined {
+}: URL): GitLocation | undefined {
   if (!/^git\+https?:$/.test(protocol) || `${username}${password}${hash}` !== '' || host === '') return undefined;
   const [, repository = '', path = ''] = /^(\/.*?[^/])(?:\/\/(.*))?$/.exec(pathname) ?? [];
   const ref = searchParams.get('ref') ?? 'HEAD';
   if (repository === '' || !isRefName(ref) || [...searchParams.keys()].some((name) => name !== 'ref')) return undefined;
-  const place = decoded(path)?.replace(/\/+$/, '');
-  if (place === undefined || place.split('/').includes('..')) return undefined;
-  return { repository: `${protocol.slice('git+'.length)}//${host}${repository}`, path: place, ref };
+  const folder = decoded(path)?.replace(/\/+$/, '');
+  if (folder === undefined || folder.split('/').includes('..')) return undefined;
+  return { repository: `${protocol.slice('git+'.length)}//${host}${repository}`, path: folder, ref };
 }
 
 /** True if git takes it neither for an option nor for a pattern. */

@@ -42,8 +42,11 @@ export function manifestBlobs(tree: string, below: string): ManifestBlobs {
     }
   }
   if (blobs.files.length > 0) return blobs;
-  const place = below === '' ? 'the repository' : below;
-  throw noManifest(`there are no manifests in ${place}`, 'Only *.yaml, *.yml and *.json are read. Check path and ref.');
+  const folder = below === '' ? 'the repository' : below;
+  throw noManifest(
+    `there are no manifests in ${folder}`,
+    'Only *.yaml, *.yml and *.json are read. Check path and ref.',
+  );
 }
 
 /** Yields one entry at a time, because a tree may have a hundred thousand. */

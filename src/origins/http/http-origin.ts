@@ -1,7 +1,7 @@
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
   BodyEvidence,
-  FetchNotes,
+  FetchReport,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
@@ -30,14 +30,14 @@ export class HTTPOrigin implements ManifestOrigin {
     return JSON.stringify([url.href, headers]);
   }
 
-  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+  async fetch(known: KnownBody | undefined, report: FetchReport, signal: AbortSignal): Promise<OriginAnswer> {
     const { options } = this;
     return visitServer(options, signal, async (visit) => {
-      notes.warnings.push(...visit.warnings);
+      report.warnings.push(...visit.warnings);
       const answer = await visit.get(options.url, known?.validators);
       if (answer === 'not modified') return { validators: known?.validators ?? {} };
       const { body, validators } = answer;
-      notes.bodyBytes = body.length;
+      report.bodyBytes = body.length;
       if (sha256(body) === known?.digest) return { validators };
       refuseNoManifest(body);
       const isSigned = options.trust.publicKeys.length > 0;

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
+import { type FetchReport, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { GrowingBytes } from '../../files/growing-bytes.ts';
 import type { LargeBodies, LargeBody } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
@@ -13,7 +13,7 @@ interface BodyLimits {
   /** Maximum size of the unpacked body. Defaults to 10 MiB. */
   maxBytes?: number;
   /** The bytes of the body are added to these, even if it is cut off. */
-  notes?: Pick<FetchNotes, 'bodyBytes'>;
+  report?: Pick<FetchReport, 'bodyBytes'>;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function readBody(
   headers: IncomingHttpHeaders,
   limits: RequestLimits,
   largeBodies: LargeBodies,
-  { maxBytes = maxManifestBytes, notes }: BodyLimits = {},
+  { maxBytes = maxManifestBytes, report }: BodyLimits = {},
 ): Promise<Buffer> {
   const { signal } = limits;
   const cheap = new GrowingBytes();
@@ -41,7 +41,7 @@ export async function readBody(
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
       length += chunk.length;
-      if (notes !== undefined) notes.bodyBytes += chunk.length;
+      if (report !== undefined) report.bodyBytes += chunk.length;
       refuseFlood(length, maxBytes);
       if (length <= maxCheapBytes) {
         cheap.add(chunk);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
-  FetchNotes,
+  FetchReport,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
@@ -33,12 +33,12 @@ export class MetadataOrigin implements ManifestOrigin {
     this.where = options.url.href;
   }
 
-  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+  async fetch(known: KnownBody | undefined, report: FetchReport, signal: AbortSignal): Promise<OriginAnswer> {
     const { protocol, host } = this.options.url;
     const read = metadataServices.get(protocol);
     if (read === undefined) throw new OriginFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
     const body = await withinLimits(this.options.clock, signal, (limits) => read(this.requester(limits), host));
-    notes.bodyBytes = body.length;
+    report.bodyBytes = body.length;
     return { validators: {}, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 

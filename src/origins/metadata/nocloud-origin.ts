@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { asOriginFailure, OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import type {
-  FetchNotes,
+  FetchReport,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
@@ -43,10 +43,10 @@ export class NoCloudOrigin implements ManifestOrigin {
     this.where = options.url.href;
   }
 
-  async fetch(known: KnownBody | undefined, notes: FetchNotes): Promise<OriginAnswer> {
+  async fetch(known: KnownBody | undefined, report: FetchReport): Promise<OriginAnswer> {
     const body = await this.read(known !== undefined);
     if (body === undefined) return { validators: {} };
-    notes.bodyBytes = body.length;
+    report.bodyBytes = body.length;
     return { validators: {}, ...(sha256(body) !== known?.digest && { content: { body } }) };
   }
 

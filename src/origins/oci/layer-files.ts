@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
-import type { FetchNotes } from '../../engine/config/polled/manifest-origin.ts';
+import type { FetchReport } from '../../engine/config/polled/manifest-origin.ts';
 import { isManifestPath, type NamedManifest, refuseBadPath } from '../../engine/config/polled/joined-files.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Layer } from './artifact-manifest.ts';
@@ -24,8 +24,8 @@ export class LayerFiles {
   private unpacked = 0;
   private entries = 0;
 
-  /** The unpacked bytes are added to the notes. */
-  constructor(private readonly notes: Pick<FetchNotes, 'bodyBytes'>) {}
+  /** The unpacked bytes are added to the report. */
+  constructor(private readonly report: Pick<FetchReport, 'bodyBytes'>) {}
 
   /** True if the layer may hold manifests. Other layers are not fetched. */
   static isReadable(layer: Layer): boolean {
@@ -45,7 +45,7 @@ export class LayerFiles {
     let flood: OriginFailure | undefined;
     const count = (bytes: number): void => {
       this.unpacked += bytes;
-      this.notes.bodyBytes += bytes;
+      this.report.bodyBytes += bytes;
       if (this.unpacked <= maxArchiveBytes) return;
       flood = tooLarge(`the archives are larger than ${mebibytes(maxArchiveBytes)} unpacked`);
       throw flood;

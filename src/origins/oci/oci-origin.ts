@@ -3,7 +3,7 @@ import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { joinFiles, linkWarnings } from '../../engine/config/polled/joined-files.ts';
 import type {
   BodyEvidence,
-  FetchNotes,
+  FetchReport,
   KnownBody,
   ManifestOrigin,
   OriginAnswer,
@@ -54,14 +54,14 @@ export class OCIOrigin implements ManifestOrigin {
     this.registry = new Registry(options);
   }
 
-  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+  async fetch(known: KnownBody | undefined, report: FetchReport, signal: AbortSignal): Promise<OriginAnswer> {
     const { reference } = this.options;
     const version = known?.validators.version;
     if (known !== undefined && version === reference) return { validators: known.validators };
-    return this.registry.visit(notes, signal, async (visit) => {
+    return this.registry.visit(report, signal, async (visit) => {
       const digest = isDigest(reference) ? reference : await visit.digestOf(reference);
       if (known !== undefined && digest !== undefined && digest === version) return { validators: known.validators };
-      return this.read(visit, digest ?? reference, known, notes);
+      return this.read(visit, digest ?? reference, known, report);
     });
   }
 
@@ -80,7 +80,7 @@ export class OCIOrigin implements ManifestOrigin {
     visit: RegistryVisit,
     reference: string,
     known: KnownBody | undefined,
-    notes: FetchNotes,
+    report: FetchReport,
   ): Promise<OriginAnswer> {
     const manifest = await visit.manifest(reference);
     if (manifest === undefined) throw statusFailure(404);
@@ -90,12 +90,12 @@ export class OCIOrigin implements ManifestOrigin {
     if (known?.validators.version === digest) return { validators: known.validators };
     const keys = await this.keys();
     const signature = keys.length > 0 ? await this.signature(visit, digest, keys) : undefined;
-    const found = new LayerFiles(notes);
+    const found = new LayerFiles(report);
     for (const layer of layersOf(bytes)) {
       if (LayerFiles.isReadable(layer)) await found.add(layer, await visit.blob(layer), visit.signal);
     }
     const { files, links } = found.all();
-    notes.warnings.push(...linkWarnings(this.where, 'an artifact', links));
+    report.warnings.push(...linkWarnings(this.where, 'an artifact', links));
     const body = joinFiles(files);
     return { validators, ...(sha256(body) !== known?.digest && { content: { body, signature } }) };
   }

@@ -1,7 +1,7 @@
 import { parseImageName } from '../../api/values/image-name.ts';
 
 /** An artifact in a registry. */
-export interface OCIPlace {
+export interface OCILocation {
   /** Name of the image repository including the registry, by which credentials are looked up. */
   name: string;
   /** Host and port of the registry. */
@@ -15,7 +15,15 @@ export interface OCIPlace {
 /**
  * Parses `oci://REGISTRY/REPOSITORY:TAG` or `…@sha256:…`. Returns undefined for other forms, and for one with a user.
  */
-export function parseOCIURL({ protocol, username, password, host, pathname, search, hash }: URL): OCIPlace | undefined {
+export function parseOCIURL({
+  protocol,
+  username,
+  password,
+  host,
+  pathname,
+  search,
+  hash,
+}: URL): OCILocation | undefined {
   if (protocol !== 'oci:' || `${username}${password}${search}${hash}` !== '') return undefined;
   const name = parseImageName(`${host}${pathname}`);
   if (name?.repository.startsWith(`${host}/`) !== true) return undefined;

@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import { OriginFailure } from '../../engine/config/polled/origin-failure.ts';
 import { parseRetryAfter } from '../../engine/config/polled/next-check-delay.ts';
-import { type FetchNotes, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
+import { type FetchReport, maxCheapBytes } from '../../engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
 import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import type { SecretValues } from '../../engine/redaction/secret-values.ts';
@@ -16,11 +16,11 @@ import { type RequestLimits, withinLimits } from '../http/request-limits.ts';
 import { isThisMachine } from '../http/url.ts';
 import { digestsOf, type Layer, manifestTypes } from './artifact-manifest.ts';
 import { parseChallenge } from './challenge.ts';
-import { isDigest, type OCIPlace } from './oci-url.ts';
+import { isDigest, type OCILocation } from './oci-url.ts';
 import { basicAuthorization, tokenRequest, tokenURL } from './registry-token.ts';
 import { members, parsedJSON, textOf } from './json-members.ts';
 
-export interface RegistryOptions extends OCIPlace {
+export interface RegistryOptions extends OCILocation {
   /** Certificate authorities to trust instead of the well-known ones. */
   caFile?: string | undefined;
   /** Returns the credentials for an image repository. Problems are added to `warnings`. */
@@ -54,13 +54,13 @@ export class Registry {
 
   /**
    * Lets `use` read within the limits of one check. Rejects with an OriginFailure, or with the signal's reason.
-   * Problems with credentials and the bytes of all bodies are added to the notes.
+   * Problems with credentials and the bytes of all bodies are added to the report.
    */
-  async visit<T>(notes: FetchNotes, signal: AbortSignal, use: (visit: RegistryVisit) => Promise<T>): Promise<T> {
+  async visit<T>(report: FetchReport, signal: AbortSignal, use: (visit: RegistryVisit) => Promise<T>): Promise<T> {
     const { caFile, clock } = this.options;
     return withinLimits(clock, signal, async (limits) => {
       const { tls } = await readCredentials(caFile === undefined ? {} : { caFile });
-      return use(new RegistryVisit(this.options, { limits, tls, notes, kept: this.kept }));
+      return use(new RegistryVisit(this.options, { limits, tls, report, kept: this.kept }));
     });
   }
 }
@@ -73,7 +73,7 @@ interface Authorization {
 interface Session {
   limits: RequestLimits;
   tls: TLSOptions;
-  notes: FetchNotes;
+  report: FetchReport;
   kept: Authorization;
 }
 
@@ -127,8 +127,8 @@ export class RegistryVisit {
   }
 
   private body(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
-    const { limits, notes } = this.session;
-    return readBody(response, response.headers, limits, this.options.largeBodies, { maxBytes, notes });
+    const { limits, report } = this.session;
+    return readBody(response, response.headers, limits, this.options.largeBodies, { maxBytes, report });
   }
 
   /** Authenticates if the registry requires it. Returns undefined for a 404. */
@@ -198,7 +198,7 @@ export class RegistryVisit {
     const { credentials: find, host, name, reference, repository, secrets } = this.options;
     const challenge = parseChallenge(header);
     if (challenge === undefined) throw statusFailure(401);
-    const credentials = await find(name, this.session.notes.warnings);
+    const credentials = await find(name, this.session.report.warnings);
     secrets?.set(`credentials for ${name}`, [credentials?.password ?? '', credentials?.identityToken ?? '']);
     if (challenge.scheme === 'basic') {
       if (credentials === undefined) throw statusFailure(401);

@@ -79,14 +79,14 @@ async function sendProfile(
     return;
   }
   state.isBusy = true;
-  const gone = new AbortController();
+  const closed = new AbortController();
   response.once('close', () => {
-    gone.abort();
+    closed.abort();
   });
   response.setTimeout(0);
   try {
     const { captureProfile: takeProfile } = await import('./capture-profile.ts');
-    const bytes = await takeProfile(name, seconds * 1000, gone.signal);
+    const bytes = await takeProfile(name, seconds * 1000, closed.signal);
     const headers = {
       'content-type': 'application/octet-stream',
       'content-disposition': `attachment; filename="${name}"`,
@@ -95,7 +95,7 @@ async function sendProfile(
     send(response, 200, headers, bytes);
   } catch (error) {
     // Not a failure: the client did not wait.
-    if (!gone.signal.aborted) throw error;
+    if (!closed.signal.aborted) throw error;
   } finally {
     state.isBusy = false;
   }

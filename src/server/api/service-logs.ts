@@ -27,15 +27,15 @@ export async function serveServiceLogs(
   { request, response }: Pick<Call, 'request' | 'response'>,
 ): Promise<void> {
   const isZipped = request.headers['accept-encoding'] === 'gzip';
-  const gone = new AbortController();
+  const closed = new AbortController();
   response.once('close', () => {
-    gone.abort();
+    closed.abort();
   });
   response.writeHead(200, {
     'content-type': 'text/plain;charset=UTF-8',
     ...(isZipped && { 'content-encoding': 'gzip' }),
   });
-  const body = serviceLogs(query, root, AbortSignal.any([gone.signal, AbortSignal.timeout(queryTimeoutMs)]));
+  const body = serviceLogs(query, root, AbortSignal.any([closed.signal, AbortSignal.timeout(queryTimeoutMs)]));
   const late = AbortSignal.timeout(queryTimeoutMs + patienceMs);
   // Fails if the client has disconnected or is too slow.
   await pipeline(isZipped ? zipped(body) : body, response, { signal: late }).catch(() => undefined);

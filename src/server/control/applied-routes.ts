@@ -1,5 +1,5 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import { appliedObject, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
+import { appliedObject, type AppliedResult, resolveKind } from '../../engine/applied/applied-object.ts';
 import { errorMessage, isSystemError, RequestRefused } from '../../errors.ts';
 import { ControlRefusal, sendJSON, unlessRefused } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
@@ -15,7 +15,7 @@ import { readWholeBody } from './read-body.ts';
 export function appliedRoutes(context: ControlContext): ControlRoutes {
   const remove = async (call: ControlCall): Promise<void> => {
     const { kind: word = '', namespace = '', name = '' } = call.params;
-    const kind = kindMeant(word);
+    const kind = resolveKind(word);
     if (kind === undefined) throw new ControlRefusal(404, `there is no kind ${word}`);
     const { applied, options, settled } = await prepared(context, call);
     const result = await unlessRefusedOrFull(() =>
@@ -72,7 +72,7 @@ async function prepared(context: ControlContext, call: ControlCall): Promise<Pre
 interface AppliedPod {
   namespace: string;
   name: string;
-  /** Absent until the pod is taken. */
+  /** Absent until the pod is accepted. */
   revision?: number;
 }
 

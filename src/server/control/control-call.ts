@@ -77,7 +77,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
 }
 
 /** Resolves when the agent that serves this socket has exited; at once if none runs. */
-export async function untilGone(asked: Call): Promise<void> {
+export async function untilExited(asked: Call): Promise<void> {
   const exchange = startTrusted(asked);
   try {
     await whileAgentResponds(asked, exchange, async () => {

@@ -16,7 +16,7 @@ import { needsRoot } from '../../process/needs-root.ts';
 import type { ProcessIdentity } from '../../process/process-identity.ts';
 import type { ChangeLine } from './change-feed.ts';
 import { AgentSilentError } from './agent-errors.ts';
-import { type Call, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
+import { type Call, call, defaultMaxBodyBytes, stream, untilExited } from './control-call.ts';
 
 /** Milliseconds between two checks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
@@ -230,7 +230,7 @@ export async function requestShutdown(path: AgentSocket): Promise<boolean> {
 
 /** Resolves when the agent that serves this socket has exited, which also closes its event stream. */
 export async function waitForEnd(path: AgentSocket): Promise<void> {
-  await untilGone({ ...addressed(path), method: 'GET', path: '/v1/events' });
+  await untilExited({ ...addressed(path), method: 'GET', path: '/v1/events' });
 }
 
 /**

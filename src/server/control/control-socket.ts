@@ -39,7 +39,7 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
   /** Resolves once the agent has looked up its runtime, so that the two below are known. Defaults to now. */
-  looked?: Promise<void>;
+  runtimeFound?: Promise<void>;
   /** The unbounded wait before the engine can be built, if there is one. */
   waitsFor: () => string | undefined;
   /** The current step of a slow start. Returns undefined if there is none. */
@@ -58,7 +58,7 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
 export async function serveControlSocket(
   path: string,
   {
-    looked,
+    runtimeFound,
     waitsFor,
     starts,
     faults,
@@ -71,7 +71,7 @@ export async function serveControlSocket(
   for (const each of shared?.group === undefined ? [path] : [path, shared.path]) refuseLongPath(each);
   const engineFor = async ({ query }: ControlCall): Promise<ControlledEngine> => {
     if (query.has('wait')) return deps.view;
-    await looked;
+    await runtimeFound;
     const [reason, starting] = [waitsFor(), starts?.()];
     if (reason !== undefined) throw new ControlRefusal(503, reason);
     if (starting !== undefined) throw new ControlRefusal(202, starting);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.ts';
-import { appliedFileName, appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
+import { appliedFileName, appliedObject, resolveKind } from '../../../src/engine/applied/applied-object.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -283,5 +283,5 @@ test.each([
   ['web', undefined],
   ['constructor', undefined],
 ])('the kind %s is %s', (word, kind) => {
-  expect(kindMeant(word)).toBe(kind);
+  expect(resolveKind(word)).toBe(kind);
 });

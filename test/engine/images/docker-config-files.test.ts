@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
+import { type DockerConfigPaths, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-let places: DockerConfigPlaces;
+let places: DockerConfigPaths;
 let broken: [path: string, because: string][];
 
 beforeEach(async () => {

@@ -115,7 +115,7 @@ test('an image asked for ahead is not asked for again by the first start that ne
   runtime.addImage('app:1');
   const container = makeContainer({ image: 'app:1', imagePullPolicy: 'IfNotPresent' });
   const { signal } = new AbortController();
-  const asked = manager.askAhead(container, signal);
+  const asked = manager.requestStatus(container, signal);
   const asks = [runtime.requestsOf('imageStatus').length];
   for (const name of ['first', 'second']) {
     await ensure({ ...container, name }, signal, asked);
@@ -126,7 +126,7 @@ test('an image asked for ahead is not asked for again by the first start that ne
 
 test('an image that is pulled always is not asked for ahead', () => {
   const container = makeContainer({ image: 'app:1', imagePullPolicy: 'Always' });
-  expect(manager.askAhead(container, new AbortController().signal)).toEqual(new Map());
+  expect(manager.requestStatus(container, new AbortController().signal)).toEqual(new Map());
   expect(runtime.requestsOf('imageStatus')).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { access, readdir } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import type { FetchNotes } from '../../../src/engine/config/polled/manifest-origin.ts';
+import type { FetchReport } from '../../../src/engine/config/polled/manifest-origin.ts';
 import { loadJoinedFiles } from '../../../src/engine/config/polled/joined-files.ts';
 import { sha256 } from '../../../src/engine/config/last-good/last-good-format.ts';
 import { GitOrigin } from '../../../src/origins/git/git-origin.ts';
@@ -23,7 +23,7 @@ async function originOf(url: URL): Promise<{ origin: GitOrigin; workFolder: stri
 /** Names of the pods at a URL, with the version and the warnings. */
 async function read(url: URL) {
   const { origin, workFolder } = await originOf(url);
-  const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+  const notes: FetchReport = { warnings: [], bodyBytes: 0 };
   const { validators, content } = await origin.fetch(undefined, notes, new AbortController().signal);
   const { pods, problems } = loadJoinedFiles(content?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
   expect(await readdir(workFolder)).toEqual([]);

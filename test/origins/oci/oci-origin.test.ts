@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { loadJoinedFiles } from '../../../src/engine/config/polled/joined-files.ts';
-import type { FetchNotes } from '../../../src/engine/config/polled/manifest-origin.ts';
+import type { FetchReport } from '../../../src/engine/config/polled/manifest-origin.ts';
 import { sha256 } from '../../../src/engine/config/last-good/last-good-format.ts';
 import type { RegistryCredentials } from '../../../src/engine/images/docker-config.ts';
 import { LargeBodies } from '../../../src/origins/http/large-bodies.ts';
@@ -47,7 +47,7 @@ function originOf(url: URL, { credentials, keys = [], onRequest }: Extra = {}): 
 
 /** Names of the pods of an artifact, with the version and the warnings. */
 async function read(origin: OCIOrigin) {
-  const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+  const notes: FetchReport = { warnings: [], bodyBytes: 0 };
   const { validators, content } = await origin.fetch(undefined, notes, new AbortController().signal);
   const { pods, problems } = loadJoinedFiles(content?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
   return {
@@ -232,7 +232,7 @@ describe('what a read costs is bounded', () => {
     const registry = await ArtifactRegistry.start();
     registry.push([yaml('web')]);
     registry.blobs.set(digestOf(pod('web')), Buffer.from(letters(8 * 1024 * 1024)));
-    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+    const notes: FetchReport = { warnings: [], bodyBytes: 0 };
     await expect(originOf(registry.url()).fetch(undefined, notes, AbortSignal.any([]))).rejects.toMatchObject({
       kind: 'is no manifest',
       message: `the registry answered with other content than ${digestOf(pod('web'))}`,
@@ -246,7 +246,7 @@ describe('what a read costs is bounded', () => {
     const archive = await tarOf({ 'a.yaml': pod('a') });
     const content = gzipSync(archive);
     const version = registry.push([{ mediaType: imageLayer, content }, yaml('web')]);
-    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+    const notes: FetchReport = { warnings: [], bodyBytes: 0 };
     await originOf(registry.url()).fetch(undefined, notes, AbortSignal.any([]));
     const read = [registry.blobs.get(version) ?? '', content, archive, pod('web')];
     expect(notes.bodyBytes).toBe(read.reduce((sum, { length }) => sum + length, 0));

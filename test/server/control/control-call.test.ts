@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { recordAgentProcess } from '../../../src/server/control/agent-process.ts';
-import { call, stream, untilGone } from '../../../src/server/control/control-call.ts';
+import { call, stream, untilExited } from '../../../src/server/control/control-call.ts';
 import { holderText } from '../../../src/files/file-lock.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -62,7 +62,7 @@ const silent = (what: string) => ({
 describe('an agent', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['asked for something', () => snapshot(timings)],
-    ['whose end is waited for', () => untilGone({ socketPath, method: 'GET', path: '/v1/events', timings })],
+    ['whose end is waited for', () => untilExited({ socketPath, method: 'GET', path: '/v1/events', timings })],
     [
       'whose events are followed',
       () => stream({ socketPath, method: 'GET', path: '/v1/events', timings }, new AbortController().signal).next(),

@@ -163,7 +163,7 @@ async function serve(
   engine: Promise<View> = Promise.resolve(view),
   {
     signal = new AbortController().signal,
-    looked = Promise.resolve(),
+    runtimeFound = Promise.resolve(),
     faults: given = undefined as Pick<Faults, 'record'> | undefined,
   } = {},
 ) {
@@ -172,7 +172,7 @@ async function serve(
     faults: given ?? silentFaults(),
     logger: loggerOf({}),
     signal,
-    looked,
+    runtimeFound,
     ...(shared && { shared }),
     view: engine,
     waitsFor: () => waitsFor,
@@ -538,10 +538,10 @@ test('an agent that waits for its runtime says so, except to those who wait too'
 
 test('a request before the first look for the runtime is answered once that is known', async () => {
   let look = (): void => undefined;
-  const looked = new Promise<void>((resolve) => {
+  const runtimeFound = new Promise<void>((resolve) => {
     look = resolve;
   });
-  await serve(new Promise(() => undefined), { looked });
+  await serve(new Promise(() => undefined), { runtimeFound });
   const asked = fetchSnapshot(path);
   // A later request is answered, so the first one has arrived.
   await fetchAgent(path);

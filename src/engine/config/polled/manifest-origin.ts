@@ -19,7 +19,7 @@ export interface KnownBody {
 }
 
 /** Filled in during a fetch, even if it fails. */
-export interface FetchNotes {
+export interface FetchReport {
   /** Problems that do not concern the answer. */
   warnings: ManifestProblem[];
   /** Length of the body. */
@@ -59,7 +59,7 @@ export interface ManifestOrigin {
    * Fetches the manifests, bounded in size and time. Rejects with an OriginFailure, or with any error if the signal is
    * aborted.
    */
-  fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer>;
+  fetch(known: KnownBody | undefined, notes: FetchReport, signal: AbortSignal): Promise<OriginAnswer>;
   /**
    * Throws an OriginFailure, or rejects with one, unless the body is trusted. Also called at startup, for the saved
    * body. Returns the signature's time in seconds since the epoch, or undefined if it has none. Absent if the origin

@@ -8,7 +8,7 @@ import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
 import { loadJoinedFiles } from './joined-files.ts';
 import {
-  type FetchNotes,
+  type FetchReport,
   type KnownBody,
   type ManifestOrigin,
   maxCheapBytes,
@@ -100,12 +100,12 @@ export class RemoteManifest {
 
   /** Fetches the manifest. Rejects only if the signal is aborted. */
   async check(signal: AbortSignal): Promise<Check> {
-    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
-    const { warnings } = notes;
-    const noManifest = (): OriginFailureKind => (notes.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
+    const report: FetchReport = { warnings: [], bodyBytes: 0 };
+    const { warnings } = report;
+    const noManifest = (): OriginFailureKind => (report.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
     if (this.unsaved.length > 0) await this.makeDurable();
     try {
-      await this.fetch(notes, signal);
+      await this.fetch(report, signal);
       warnings.push(...this.unsaved);
     } catch (error) {
       signal.throwIfAborted();
@@ -125,13 +125,13 @@ export class RemoteManifest {
     return { origin: this.where, severity, message, hint };
   }
 
-  private async fetch(notes: FetchNotes, signal: AbortSignal): Promise<void> {
+  private async fetch(report: FetchReport, signal: AbortSignal): Promise<void> {
     const { clock, origin } = this.options;
     const asked = origin.selector?.();
     const { seen } = this;
     // The tags from a different request could be mistaken for tags of this one.
     const known = seen !== undefined && seen.selector === selectorDigest(asked, seen.digest) ? seen : undefined;
-    const { validators, content } = await origin.fetch(known, notes, signal);
+    const { validators, content } = await origin.fetch(known, report, signal);
     if (content === undefined) {
       this.confirm(validators);
       return;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SubnetClaims, subnetOf } from '../../src/containerd/subnet-claims.ts';
+import { SubnetReservations, subnetOf } from '../../src/containerd/subnet-reservations.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('a configuration has a subnet, or none if it is missing', async () => {
@@ -21,7 +21,7 @@ test('a configuration that cannot be read is an error, because it may have a sub
 test('the record of a configuration that cannot be read stays, that of a missing one goes', async () => {
   const folder = await temporaryFolder();
   const [away, missing] = [join(folder, 'away.conflist'), join(folder, 'missing.conflist')];
-  const claims = new SubnetClaims(join(folder, 'claims'));
+  const claims = new SubnetReservations(join(folder, 'claims'));
   await claims.add(away);
   await claims.add(missing);
   await symlink(away, away);
@@ -35,7 +35,7 @@ test('the record of a configuration that cannot be read stays, that of a missing
 test('a folder of records that cannot be read is an error', async () => {
   const loop = join(await temporaryFolder(), 'claims');
   await symlink(loop, loop);
-  await expect(new SubnetClaims(loop).ofOthers('ours')).rejects.toThrow('ELOOP');
+  await expect(new SubnetReservations(loop).ofOthers('ours')).rejects.toThrow('ELOOP');
 });
 
 test('named pipes in place of a configuration and of a record are not waited for', async () => {
@@ -43,7 +43,7 @@ test('named pipes in place of a configuration and of a record are not waited for
   const [pipe, ours] = [join(folder, 'pipe.conflist'), join(folder, 'ours.conflist')];
   execFileSync('mkfifo', [pipe]);
   await expect(subnetOf(pipe)).rejects.toThrow(`${pipe} is a named pipe, not a regular file`);
-  const claims = new SubnetClaims(join(folder, 'claims'));
+  const claims = new SubnetReservations(join(folder, 'claims'));
   await claims.add(ours);
   const [record = ''] = await readdir(join(folder, 'claims'));
   await rm(join(folder, 'claims', record));

@@ -1,5 +1,5 @@
 /** When a rejected pod is admitted again, as the rest of a sentence: `The agent tries again as soon as …`. */
-export const retryTexts = {
+export const retryConditions = {
   podEnd: 'a pod stops',
   deviceChange: 'a pod stops or its devices change',
   manifest: 'its manifest changes',

@@ -7,7 +7,7 @@ export interface Meaning {
 }
 
 /** A message of another program, such as a registry, and its meaning. */
-export interface KnownText<Args extends unknown[]> {
+export interface KnownMessage<Args extends unknown[]> {
   /** Matches the message. Its groups are passed to `cause`. */
   pattern: RegExp;
   cause: (found: readonly string[], ...args: Args) => string;
@@ -17,21 +17,21 @@ export interface KnownText<Args extends unknown[]> {
 
 /** Returns the meaning of the first pattern that matches. Returns undefined if none does. */
 export function meaningOf<Args extends unknown[]>(
-  known: readonly KnownText<Args>[],
+  known: readonly KnownMessage<Args>[],
   text: string,
   ...args: Args
 ): Meaning | undefined {
   for (const { pattern, cause, ways, field } of known) {
     const found = pattern.exec(text);
     if (found === null) continue;
-    const place = typeof field === 'function' ? field(found, ...args) : field;
-    return { cause: cause(found, ...args), ways: ways(found, ...args), ...(place !== undefined && { field: place }) };
+    const path = typeof field === 'function' ? field(found, ...args) : field;
+    return { cause: cause(found, ...args), ways: ways(found, ...args), ...(path !== undefined && { field: path }) };
   }
   return undefined;
 }
 
 /** States of this machine that can make any step fail. */
-export const machineTexts: readonly KnownText<[]>[] = [
+export const machineMessages: readonly KnownMessage<[]>[] = [
   {
     // mkdir of a cgroup fails like this when the kernel's limit on cgroups is reached.
     pattern: /cgroup.*no space left on device/i,

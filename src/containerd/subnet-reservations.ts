@@ -8,10 +8,10 @@ import { makeFolder } from '../files/make-folder.ts';
 import { writeFileAtomic } from '../files/write-file-atomic.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 
-/** Where the agents of this machine claim subnets. */
-export const usualClaimsDir = '/run/kubelet-ts/subnets';
+/** Where the agents of this machine reserve subnets. */
+export const defaultReservationsDir = '/run/kubelet-ts/subnets';
 
-/** Limit for a CNI configuration or a claim. */
+/** Limit for a CNI configuration or a reservation. */
 const maxFileBytes = 64 * 1024;
 
 /**
@@ -44,7 +44,7 @@ export async function bridgeNetworkOf(file: string): Promise<BridgeNetwork | und
  * report that, because a bridge has no route before its first pod. Each configuration has one file with its path, which
  * counts while the configuration has a subnet. The files do not survive a reboot, and neither do the bridges.
  */
-export class SubnetClaims {
+export class SubnetReservations {
   constructor(private readonly folder: string) {}
 
   /**
@@ -53,15 +53,15 @@ export class SubnetClaims {
    */
   async ofOthers(file: string): Promise<string[]> {
     const names = await readdir(this.folder).catch(orIfMissing([]));
-    const claims = names.filter((name) => name.endsWith('.claim') && name !== nameOf(file));
-    const subnets = await Promise.all(claims.map((name) => this.subnetOfClaim(join(this.folder, name))));
+    const reservations = names.filter((name) => name.endsWith('.claim') && name !== nameOf(file));
+    const subnets = await Promise.all(reservations.map((name) => this.subnetOfReservation(join(this.folder, name))));
     return subnets.filter((subnet) => subnet !== undefined);
   }
 
-  private async subnetOfClaim(claim: string): Promise<string | undefined> {
+  private async subnetOfReservation(reservation: string): Promise<string | undefined> {
     try {
-      const subnet = await subnetOf(await readText(claim));
-      if (subnet === undefined) await rm(claim, { force: true });
+      const subnet = await subnetOf(await readText(reservation));
+      if (subnet === undefined) await rm(reservation, { force: true });
       return subnet;
     } catch (error) {
       if (isOutOfResources(error)) throw error;

@@ -4,7 +4,7 @@ import type { RuntimeSnapshot } from '../view/snapshot.ts';
 import type { Subject } from './subject.ts';
 
 /** Returns how to check a container runtime and how to restart it. */
-export function runtimeWays(runtime: RuntimeSnapshot): string[] {
+export function runtimeRemedies(runtime: RuntimeSnapshot): string[] {
   const folder = ownFolder(runtime);
   if (folder !== undefined) {
     return [
