@@ -9,7 +9,7 @@ import { isDropIn, maxDropInBytes } from './read-drop-ins.ts';
 /** The handlers that the managed containerd of a root-dir has when it is started, without those of broken drop-ins. */
 export async function readManagedHandlers(rootDir: string): Promise<string[]> {
   const { dropIns } = managedPaths(rootDir);
-  const names = (await listFolder(dropIns)).filter(isDropIn);
+  const names = (await listFolder(dropIns, 'ENOTDIR')).filter(isDropIn);
   const added = names.map(async (name) => {
     try {
       const bytes = await readRegularFile(join(dropIns, name), maxDropInBytes, { followLinks: true });

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { parse, TomlError, type TomlTable } from 'smol-toml';
-import { errorMessage, hasCode } from '../errors.ts';
+import { hasCode, isOutOfResources } from '../errors.ts';
+import { readFailure } from '../files/file-failure.ts';
 import { listFolder } from '../files/list-folder.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { isAtLeast } from './containerd-version.ts';
@@ -24,7 +25,7 @@ export interface DropIns {
 export const maxDropInBytes = 1024 * 1024;
 const checkTimeoutMs = 10_000;
 
-/** Reads the drop-ins in a folder, and has containerd check each one. Does not reject for a broken one. */
+/** Reads the drop-ins in a folder, and has containerd check each one. Does not reject for what is broken. */
 export async function readDropIns(
   folder: string,
   installed: Pick<InstalledContainerd, 'containerd' | 'version'>,
@@ -33,8 +34,12 @@ export async function readDropIns(
   const refused: string[] = [];
   const unknown: string[] = [];
   const hash = createHash('sha256');
-  const names = (await listFolder(folder)).filter(isDropIn);
-  for (const name of names.sort()) {
+  const names = await listFolder(folder).catch((error: unknown) => {
+    if (isOutOfResources(error)) throw error;
+    refused.push(`${folder} is left out: ${readFailure(error, 'folder')}`);
+    return [];
+  });
+  for (const name of names.filter(isDropIn).sort()) {
     const file = join(folder, name);
     try {
       const text = (await readRegularFile(file, maxDropInBytes, { followLinks: true })).toString();
@@ -49,7 +54,7 @@ export async function readDropIns(
           unknown.push(`${file}: containerd ${version.text} does not know ${keyText(path)}, so it has no effect`);
       }
     } catch (error) {
-      const why = hasCode(error, 'ENOENT') ? 'it is a broken link' : errorMessage(error);
+      const why = hasCode(error, 'ENOENT') ? 'it is a broken link' : readFailure(error);
       refused.push(`${file} is left out: ${why}`);
     }
   }
@@ -66,8 +71,9 @@ async function checkedBy({ containerd }: Pick<InstalledContainerd, 'containerd'>
     reject: false,
   });
   if (!failed) return parsed(stdout);
-  const lastLine = stderr.trim().split('\n').at(-1) ?? '';
-  throw new Error(lastLine === '' ? shortMessage : lastLine);
+  // Its last message, after the lines of its log.
+  const message = /^containerd: [^]*/m.exec(stderr)?.[0] ?? stderr.trim().split('\n').at(-1) ?? '';
+  throw new Error(message === '' ? shortMessage : message.trim().replaceAll(/\s*\n\s*/g, ' '));
 }
 
 function parsed(text: string): TomlTable {

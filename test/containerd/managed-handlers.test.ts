@@ -18,3 +18,11 @@ test('the handlers are runc and those of drop-ins, for containerd 1 and 2', asyn
   await write('5.toml~', 'plugins."io.containerd.cri.v1.runtime".containerd.runtimes.old.runtime_type = "c"\n');
   expect(await readManagedHandlers(rootDir)).toEqual(['runc', 'nvidia', 'wasm']);
 });
+
+test('a file in the place of their folder adds none', async () => {
+  const rootDir = await temporaryFolder();
+  const { base, dropIns } = managedPaths(rootDir);
+  await mkdir(base);
+  await writeFile(dropIns, '');
+  expect(await readManagedHandlers(rootDir)).toEqual(['runc']);
+});
