@@ -17,7 +17,7 @@ export function statusFailure(statusCode: number, retryAfterMs?: number): Origin
   return new OriginFailure('refused', `the server answered ${statusCode}`, hint, { retryAfterMs });
 }
 
-const serverHint = "Look into the server's log. The request is repeated automatically.";
+const serverHint = "Check the server's log. The request is repeated automatically.";
 const credentialsHint =
   'Check the required credentials: --manifest-url-token-file, --manifest-url-header, --manifest-url-cert-file.';
 const statusHints: ReadonlyMap<number, string> = new Map([
@@ -67,6 +67,8 @@ const explanations: readonly Explanation[] = [
     'Give the key of --manifest-url-cert-file with --manifest-url-key-file.',
     'the client certificate does not match its key',
   ],
+  [/^HPE_HEADER_OVERFLOW$/, serverHint, 'the headers of the answer are too large'],
+  [/^HPE_/, 'Check the port, and whether the URL begins with https://.', 'the server does not speak HTTP'],
   [/^Z_(DATA|BUF)_ERROR$/, serverHint, 'the body is not complete gzip data, although the server declares it as gzip'],
 ];
 

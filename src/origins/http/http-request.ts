@@ -46,7 +46,15 @@ export async function sendRequest(sent: HTTPRequest): Promise<IncomingMessage> {
     const fail = (error: Error): void => {
       reject(isOfProxy ? proxyFailure(error) : error);
     };
-    request.on('response', resolve).on('error', fail).end(sent.body);
+    request
+      .on('response', resolve)
+      // Without a listener, nothing would report an answer of 101.
+      .on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve(response);
+      })
+      .on('error', fail)
+      .end(sent.body);
   });
 }
 

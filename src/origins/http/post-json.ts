@@ -64,7 +64,7 @@ function refusal(statusCode: number, retryAfterMs: number | undefined): OriginFa
     const hint = 'Give the final URL to --status-url. The log-in page of a network redirects, too.';
     return new OriginFailure('refused', `the server answered ${statusCode}, a redirect, which is not followed`, hint);
   }
-  const hint = hints.get(statusCode) ?? "Look into the server's log. The status is posted again automatically.";
+  const hint = hints.get(statusCode) ?? "Check the server's log. The status is posted again automatically.";
   return new OriginFailure('refused', `the server answered ${statusCode}`, hint, { retryAfterMs });
 }
 

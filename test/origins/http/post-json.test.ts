@@ -105,6 +105,15 @@ test.each<[Answer, Partial<OriginFailure>]>([
   expect(server.requests.items).toHaveLength(1);
 });
 
+test.each([
+  ['SSH-2.0-OpenSSH_9.2\r\n', 'the server does not speak HTTP'],
+  [`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`, 'the headers of the answer are too large'],
+  ['HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n', 'the server answered 101'],
+])('an answer that is not HTTP as we expect it is explained at once %#', async (answer, message) => {
+  const { posted } = await posting(({ socket }) => socket.end(answer));
+  expect(await failureOf(posted)).toMatchObject({ message });
+});
+
 test('an authority that is not trusted is a hint at the flags of status URLs', async () => {
   const authority = await CertificateAuthority.make('authority of home');
   const host = ownLoopbackAddress();
