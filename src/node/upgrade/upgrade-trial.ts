@@ -3,11 +3,14 @@ import type { Kubelet } from '../../engine/kubelet.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { programVersion } from '../../process/program-version.ts';
 import { clearUpgradeState, readUpgradeState, type UpgradeState } from './program-files.ts';
 
 interface Deps {
   clock: Clock;
   logger: Logger;
+  /** Defaults to the version of this program. */
+  version?: string;
 }
 
 /** How long the engine must have worked, in milliseconds: many a fault shows only when it syncs the pods. */
@@ -52,10 +55,13 @@ export class UpgradeTrial {
   }
 
   private async end({ from, to }: UpgradeState): Promise<void> {
-    const { logger } = this.deps;
+    const { logger, version = programVersion } = this.deps;
     try {
       await clearUpgradeState(this.program);
-      logger.info({ from, to }, 'The upgrade is complete');
+      // A power cut can come between the mark and the new program.
+      const isStillOld = version === from && from !== to;
+      if (isStillOld) logger.warn({ from, to, hint: 'Run kubelet-ts upgrade again' }, 'An upgrade was interrupted');
+      else logger.info({ from, to }, 'The upgrade is complete');
     } catch (error) {
       const hint = `Remove ${this.program}.pending-*, or the previous program is restored after the third start`;
       logger.error({ err: errorMessage(error), hint }, 'Ending the trial of the upgrade failed');

@@ -27,7 +27,7 @@ test('an upgrade is complete when the engine and the runtime have worked for ten
   const { program, clock, logger, lines, state, warnings, kubelet } = await world();
   await writeFile(programFiles(program).pending(2), mark);
   state.runtime = 'container runtime is down';
-  const trial = await UpgradeTrial.open(program, { clock, logger });
+  const trial = await UpgradeTrial.open(program, { clock, logger, version: '0.2.0' });
   const ended = trial.run(kubelet, new AbortController().signal);
   await clock.advance(10_000);
   [state.runtime, state.stuck] = [undefined, 'the sync loop is stuck'];
@@ -38,6 +38,19 @@ test('an upgrade is complete when the engine and the runtime have worked for ten
   await ended;
   expect(await readUpgradeState(program)).toBeUndefined();
   expect([lines, warnings]).toEqual([['info The upgrade is complete {"from":"0.1.0","to":"0.2.0"}'], []]);
+});
+
+test('an upgrade that a power cut interrupted before the new program was in place is a warning', async () => {
+  const { program, clock, logger, lines, kubelet } = await world();
+  await writeFile(programFiles(program).pending(2), mark);
+  const trial = await UpgradeTrial.open(program, { clock, logger, version: '0.1.0' });
+  const ended = trial.run(kubelet, new AbortController().signal);
+  await clock.advance(10_000);
+  await ended;
+  expect(await readUpgradeState(program)).toBeUndefined();
+  expect(lines).toEqual([
+    'warn An upgrade was interrupted {"from":"0.1.0","to":"0.2.0","hint":"Run kubelet-ts upgrade again"}',
+  ]);
 });
 
 test('an agent that stops before leaves the mark, and so does one whose upgrade began after its start', async () => {
