@@ -39,7 +39,7 @@ Examples:
 function refuseArchive(manifests: readonly string[]): void {
   const archive = manifests.find((path) => /\.(?:tar\.gz|tgz)$/.test(path));
   if (archive === undefined) return;
-  throw new UserError(`${archive} is no manifest`, {
+  throw new UserError(`${archive} is not a manifest`, {
     hint: `To name the archive: ${shellLine(['kubelet-ts', 'support-bundle', '-o', archive])}`,
   });
 }

@@ -177,6 +177,6 @@ function hintOf(result: Failure, ifAway: string): string {
     case 'no-cri':
       return 'For containerd, take "cri" out of disabled_plugins in /etc/containerd/config.toml and restart it.';
     case 'failed':
-      return 'Look at the log of the runtime.';
+      return 'Check the log of the runtime.';
   }
 }

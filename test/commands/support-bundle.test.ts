@@ -10,7 +10,7 @@ test.each(['bundle.tar.gz', '/tmp/bundle.tgz'])(
     register(program, makeDeps(makeRuntime([], [])));
     await expect(program.parseAsync(['support-bundle', path], { from: 'user' })).rejects.toMatchObject({
       name: 'UserError',
-      message: `${path} is no manifest`,
+      message: `${path} is not a manifest`,
       hint: `To name the archive: kubelet-ts support-bundle -o ${path}`,
     });
   },

@@ -452,7 +452,7 @@ const rows: Row[] = [
     },
     'start',
     'the container runtime is still creating the pod sandbox',
-    'Look at the log of the container runtime',
+    'Check the log of the container runtime',
   ],
   [
     'a network plugin that hung until the deadline of the call',

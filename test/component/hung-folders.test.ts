@@ -17,7 +17,7 @@ const hungProblem = (path: string): object => ({
   origin: path,
   severity: 'error',
   message: 'its file system does not answer',
-  hint: `Check its server, then look at it: findmnt -T ${path}.`,
+  hint: `Check its server, then check it: findmnt -T ${path}.`,
 });
 
 test('folders whose file system hangs delay the others once, are reported, and are read when it answers', async () => {

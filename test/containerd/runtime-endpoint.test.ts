@@ -166,7 +166,7 @@ describe('what was not named', () => {
     await expect(chooseRuntimeEndpoint(machine(sockets))).rejects.toMatchObject({
       message:
         'The container runtime endpoint unix:///run/containerd/containerd.sock does not answer a CRI Version call: deadline',
-      hint: 'Look at the log of the runtime.',
+      hint: 'Check the log of the runtime.',
     });
   });
 

@@ -14,7 +14,7 @@ describe('what a command says', () => {
     [new RpcError('Version', 4, 'too late'), 'error: the container runtime failed Version: too late\n'],
     [
       systemError('EROFS', -30, { syscall: 'mkdir', path: '/mnt/root' }),
-      'error: cannot make the folder /mnt/root: read-only file system\n' +
+      'error: cannot create the folder /mnt/root: read-only file system\n' +
         'hint: Mount it writable, or name a writable folder with --root-dir.\n',
     ],
     [

@@ -87,7 +87,7 @@ function syntaxError(text: string, document: Document.Parsed, error: YAMLError):
   const [start] = pos;
   if (message.startsWith('Missing closing')) {
     const opening = startOfQuote(document, start);
-    const hint = 'Close the quote. Indent its further lines more than the key before it.';
+    const hint = 'Close the quote. Indent its other lines more than the key before it.';
     return new ManifestSyntaxError('The quote that begins here has no end', opening, hint);
   }
   const [, bracket] = /end with a ([\]}])$/.exec(message) ?? [];

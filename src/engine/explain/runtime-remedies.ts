@@ -22,7 +22,7 @@ export function runtimeRemedies(runtime: RuntimeSnapshot): string[] {
 /** Returns the remedy for an error of the container runtime with an unknown message. */
 export function readRuntimeLog({ node }: Subject): string {
   const command = node === undefined ? 'journalctl -u containerd' : runtimeLogCommand(node.runtime);
-  return `Look at the log of the container runtime: ${command}`;
+  return `Check the log of the container runtime: ${command}`;
 }
 
 function runtimeLogCommand(runtime: RuntimeSnapshot): string {

@@ -88,7 +88,7 @@ async function listPods({ clock, runtimePods }: Deps): Promise<RuntimePod[]> {
   } catch (cause) {
     if (!(cause instanceof TimeoutError)) throw cause;
     throw new UserError(`the container runtime did not list its pods within ${removalTimeoutMs / 1000} s`, {
-      hint: 'It is stopped or overloaded: look at its log.',
+      hint: 'It is stopped or overloaded: check its log.',
       cause,
     });
   }

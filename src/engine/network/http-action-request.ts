@@ -29,7 +29,7 @@ export function httpProbeRequest(
     host: `${/[:%]/.test(address) ? `[${address}]` : address}:${resolveContainerPort(port, container)}`,
   });
   const request = parseGoURL(url);
-  if (!request) throw new UserError(`httpGet: "${url}" is no URL`, { hint: 'Correct the host.' });
+  if (!request) throw new UserError(`httpGet: "${url}" is not a URL`, { hint: 'Correct the host.' });
   const headers = withDefaults(httpHeaders, userAgent);
   return { url: formatGoURL(request), headers, hostHeader: headers['Host']?.[0] ?? '' };
 }

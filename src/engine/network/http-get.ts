@@ -115,7 +115,7 @@ function targetOf({ scheme, host: address, escapedPath, query }: GoURL): Target 
 }
 
 function refuse(text: string): never {
-  throw new UserError(`"${text}" is no URL`);
+  throw new UserError(`"${text}" is not a URL`);
 }
 
 function send(

@@ -70,6 +70,6 @@ function refuseNoManifest(body: Buffer): void {
     throw new OriginFailure('is no manifest', 'the server answered 200 with an empty body', hint);
   }
   if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;
-  const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
+  const hint = 'Is it the log-in page of a network, or the error page of a proxy? Check it with curl.';
   throw new OriginFailure('is no manifest', 'the server answered with a web page', hint);
 }

@@ -119,7 +119,7 @@ describe('YAML', () => {
       'metadata: {name: "we\nb"}',
       '3:18',
       'The quote that begins here has no end',
-      'Close the quote. Indent its further lines more than the key before it.',
+      'Close the quote. Indent its other lines more than the key before it.',
     ],
   ])('says where and how to indent %j', (line, place, message, hint) => {
     const { problems } = decodeManifest(`apiVersion: v1\nkind: Pod\n${line}\n`, origin);

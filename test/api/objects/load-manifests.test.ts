@@ -377,7 +377,7 @@ describe('kinds', () => {
     ['{{- if .Values.web }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
     ['<<<<<<< HEAD\nkind: Pod\n=======', 'Remove the marks of a merge conflict.'],
     ['name: @web', 'Put the whole value in quotes.'],
-    ['name: "web', 'Close the quote. Indent its further lines more than the key before it.'],
+    ['name: "web', 'Close the quote. Indent its other lines more than the key before it.'],
     ['a: [b', 'Close the bracket. Indent the lines inside it more than the key before it.'],
     ['a: "\\d"', "Inside double quotes write \\\\ for a backslash and ' for a single quote, or use single quotes."],
     ['a: !x!secret b', 'Remove the tag, or quote the value.'],

@@ -56,7 +56,7 @@ test.each([
     node: { runtime, pressures: [], sources: [], pods: [] },
     history: events.map((reason) => failedWith(reason, 'create: no shim')),
   }).ways;
-  expect(ways).toEqual(['Look at the log of the container runtime: journalctl -u crio']);
+  expect(ways).toEqual(['Check the log of the container runtime: journalctl -u crio']);
 });
 
 test('the command that looks at a path of the host is quoted for a shell', () => {

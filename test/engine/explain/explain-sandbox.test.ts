@@ -105,7 +105,7 @@ describe('a sandbox that the runtime is still creating', () => {
       'needs no network',
       { hostNetwork: true },
       { seconds: 20 },
-      { stage: 'start', cause: creating, ways: ['Look at the log of the container runtime: journalctl -u containerd'] },
+      { stage: 'start', cause: creating, ways: ['Check the log of the container runtime: journalctl -u containerd'] },
     ],
   ])('%s', (_case, spec, sandboxDelay, finding) => {
     const message = 'in any words';

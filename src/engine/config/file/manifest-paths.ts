@@ -339,7 +339,7 @@ async function stateOfMissing(path: string): Promise<PathState> {
   return missing('removed', path, 'path does not exist', hint);
 }
 
-export const hungHint = (path: string): string => `Check its server, then look at it: findmnt -T ${shellWord(path)}.`;
+export const hungHint = (path: string): string => `Check its server, then check it: findmnt -T ${shellWord(path)}.`;
 
 function missing(is: 'removed' | 'away', origin: string, message: string, hint: string): PathState {
   return { is, files: [], links: [], problems: [{ origin, severity: 'error', message, hint }] };
