@@ -51,3 +51,30 @@ test('finds what is mounted below a root-dir that is a link', async () => {
   await setAsideStore({ root: join(base, 'link/root'), state: join(base, 'link/state') });
   expect(await readdir(join(base, 'real'))).toEqual([]);
 });
+
+test.each(['a mount point', 'a link to another disk'])('a store whose folder is %s stays on its disk', async (kind) => {
+  const base = await temporaryFolder();
+  const paths = { root: join(base, 'root'), state: join(base, 'state') };
+  const disk = join(base, 'disk');
+  for (const folder of [disk, paths.state]) {
+    await mkdir(folder);
+    execFileSync('mount', ['-t', 'tmpfs', 'none', folder]);
+    onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+  }
+  if (kind === 'a mount point') {
+    await mkdir(paths.root);
+    execFileSync('mount', ['--bind', disk, paths.root]);
+    onTestFinished(() => void spawnSync('umount', ['-l', paths.root]));
+  } else await symlink(disk, paths.root);
+  await mkdir(join(paths.state, 'io.containerd.runtime.v2.task'));
+  const parts = ['io.containerd.content.v1.content', 'io.containerd.metadata.v1.bolt'];
+  for (const name of ['lost+found', 'damaged', ...parts]) await mkdir(join(disk, name));
+
+  // As after a crash that left no store.
+  for (let round = 0; round < 2; round++) {
+    expect(await setAsideStore(paths)).toMatchObject({ path: join(paths.root, 'damaged'), isKept: true });
+    expect(await readdir(paths.state)).toEqual([]);
+    expect((await readdir(disk)).toSorted()).toEqual(['damaged', 'lost+found']);
+    expect((await readdir(join(disk, 'damaged'))).toSorted()).toEqual(parts);
+  }
+});
