@@ -24,7 +24,7 @@ test('a folder that cannot be read is reported, and containerd starts without it
 test('a refusal of several lines is one sentence', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'a.toml'), 'version = 2\n');
-  const words = "time=now level=warning\ncontainerd: failed to unmarshal: cannot convert [a = 1\n](list) to a table\n";
+  const words = 'time=now level=warning\ncontainerd: failed to unmarshal: cannot convert [a = 1\n](list) to a table\n';
   expect((await readDropIns(folder, await refusing(words))).refused).toEqual([
     `${folder}/a.toml is left out: containerd: failed to unmarshal: cannot convert [a = 1 ](list) to a table`,
   ]);

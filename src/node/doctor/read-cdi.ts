@@ -13,7 +13,9 @@ const maxBytes = 4 * 1024 * 1024;
 /** Reads the files that describe devices for containers: Container Device Interface, SPEC.md. */
 export async function readCDI(where: readonly string[] = folders): Promise<CDIFile[]> {
   const listed = where.map(async (folder) =>
-    (await listFolder(folder, 'ENOTDIR')).filter((name) => /\.(json|yaml)$/.test(name)).map((name) => join(folder, name)),
+    (await listFolder(folder, 'ENOTDIR'))
+      .filter((name) => /\.(json|yaml)$/.test(name))
+      .map((name) => join(folder, name)),
   );
   return Promise.all((await Promise.all(listed)).flat().sort().map(readCDIFile));
 }

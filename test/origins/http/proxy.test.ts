@@ -81,7 +81,10 @@ test('a proxy whose headers do not end is left after 16 KiB', async () => {
     endless.resume().on('drain', more).write('HTTP/1.1 200 OK\r\nx: ');
     more();
   });
-  expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the proxy: the headers of the answer are too large'] });
+  expect(await agent.next()).toEqual({
+    pods: undefined,
+    problems: ['error the proxy: the headers of the answer are too large'],
+  });
   await closed;
   // Buffers of the kernel have the rest.
   expect(socket.bytesWritten).toBeLessThan(32 * 1024 * 1024);
