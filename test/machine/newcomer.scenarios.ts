@@ -119,6 +119,6 @@ test('a newcomer: a kill of the unit changes no process of a pod', async () => {
 test('a newcomer: doctor finds no problem', async () => {
   const { stdout } = await machine.try('LC_ALL=C.UTF-8 kubelet-ts doctor');
   expect(stdout.split('\n').filter((line) => line.startsWith('✗'))).toEqual([]);
-  expect(stdout).toContain('the policy of FORWARD is DROP, and a rule of kubelet-ts lets connections');
-  expect(stdout).toContain('pods ask 192.0.2.2');
+  expect(stdout).toContain('the policy of FORWARD is DROP, and a rule of kubelet-ts allows connections');
+  expect(stdout).toContain('pods use 192.0.2.2');
 });
