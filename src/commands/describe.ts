@@ -28,8 +28,8 @@ export function register(program: Command, deps: CommandDeps): void {
       }
       const { findPods } = await import('./describe/find-pod.ts');
       const { agentSnapshot } = await import('./pod/agent-snapshot.ts');
-      const { joinWorkloadKind } = await import('./pod/find-workload.ts');
-      const names = joinWorkloadKind(podNames(args));
+      const { joinKind } = await import('./objects/kind-and-name.ts');
+      const names = joinKind(podNames(args));
       const found = await findPods(deps, names, flags, await agentSnapshot(flags.rootDir, deps.stderr));
       deps.stdout.write(await formatted(found, flags));
     });

@@ -4,7 +4,7 @@ import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import type { PodFlags } from './pod/open-pod.ts';
-import type { ListedEvent } from './events/past-events.ts';
+import type { ListedEvent } from './objects/listed-event.ts';
 import { controlSocketPath } from '../server/control/socket-paths.ts';
 
 interface EventsFlags extends PodFlags {
@@ -17,9 +17,12 @@ interface EventsFlags extends PodFlags {
 
 export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('events'))
-    .description('List the events of pods, oldest first')
+    .description('List the events of pods, workloads and Services, oldest first')
     .usage('[options] [POD]')
-    .argument('[pod]', 'name, name without the node, or namespace/name (default: all pods)')
+    .argument(
+      '[pod]',
+      'a pod: name, name without the node, or namespace/name; or such as job/pi or svc/web (default: all)',
+    )
     .option('-n, --namespace <namespace>', 'list only events of this namespace')
     .option('-A, --all-namespaces', 'list events of all namespaces (default)')
     .option('-w, --watch', 'then print new events until stopped, even after the agent restarts')
@@ -38,8 +41,9 @@ const examples = `
 Past events are kept across restarts of the agent, the runtime and the machine.
 
 Examples:
-  kubelet-ts events                    lists the events of all pods
+  kubelet-ts events                    lists all events
   kubelet-ts events -w web             lists those of pod web, then new ones
+  kubelet-ts events job/pi             lists those of the Job and its pods
   kubelet-ts events --types Warning -n kube-system`;
 
 /** Prints the events of a pod, or of all, as `get events` does. */
@@ -84,7 +88,7 @@ async function events(deps: CommandDeps, pod: string | undefined, flags: EventsF
     stdout.write(await text(fresh, isFirst && flags.headers));
     isFirst = false;
     if (watch === undefined) return;
-    const wanted = { ...flags, printed, ...(past.pod && { pod: past.pod }) };
+    const wanted = { ...flags, printed, isOfObject: past.isOfObject };
     await printNew(deps, watch, wanted, (event) => text([event], false));
   } while (!signal.aborted && (await waitForNextAgent(socket, { stderr, signal })));
 }

@@ -24,23 +24,23 @@ export function register(program: Command, deps: CommandDeps): void {
     .action(async (args: string[], flags: ExplainFlags) => {
       const [
         { explainedPod },
-        { workloadAt, joinWorkloadKind },
-        { serviceName, joinServiceKind },
+        { workloadAt },
+        { hasCommands, joinKind, kindAndName },
         { withoutPodKind },
         { agentSnapshot },
       ] = await Promise.all([
         import('./explain/explained-pod.ts'),
-        import('./pod/find-workload.ts'),
-        import('./pod/service-name.ts'),
+        import('./objects/find-workload.ts'),
+        import('./objects/kind-and-name.ts'),
         import('./pod/resolve-pods.ts'),
         import('./pod/agent-snapshot.ts'),
       ]);
-      const [name = '', ...others] = joinServiceKind(joinWorkloadKind(withoutPodKind(args)));
+      const [name = '', ...others] = joinKind(withoutPodKind(args), hasCommands);
       if (others.length > 0) throw new UserError('name one pod, workload or Service');
       refuseFields(name);
-      const service = serviceName(name);
-      if (service !== undefined) {
-        await explainOneService(service, flags, deps);
+      const named = kindAndName(name);
+      if (named?.kind === 'Service') {
+        await explainOneService(named.name, flags, deps);
         return;
       }
       const snapshot = name.includes('/') ? await agentSnapshot(flags.rootDir, deps.stderr) : undefined;
@@ -73,7 +73,7 @@ async function explainOne(
       import('./explain/explained-workload.ts'),
       import('./explain/explained-pod.ts'),
       import('./explain/explanation-text.ts'),
-      import('./pod/find-workload.ts'),
+      import('./objects/find-workload.ts'),
       outputModules(),
     ]);
   const now = Date.now();

@@ -11,7 +11,7 @@ import { visible } from '../text/visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { objectsFormat } from './output/objects-format.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
-import { otherResourceHint } from './pod/other-resources.ts';
+import { otherResourceHint } from './objects/other-resources.ts';
 import type { ChoiceFlags } from './ps/pod-selector.ts';
 import { tableText } from './ps/table-text.ts';
 

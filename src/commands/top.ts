@@ -13,8 +13,10 @@ import type { CommandDeps } from './io/deps.ts';
 import { formatTable } from '../text/format-table.ts';
 import { objectText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
-import { kindAndName, joinWorkloadKind } from './pod/find-workload.ts';
-import { type PodReference, podsShown } from './pod/resolve-pods.ts';
+import { workloadNamed } from './objects/find-workload.ts';
+import { joinKind } from './objects/kind-and-name.ts';
+import type { PodReference } from './objects/pod-reference.ts';
+import { podsShown } from './pod/resolve-pods.ts';
 import type { IsOfWorkload } from './top/pods-of-workload.ts';
 import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
 
@@ -95,7 +97,7 @@ function subjectOf(what: string | undefined, pod: string | undefined, { selector
   const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
   const isPods = what === undefined || ['pod', 'pods', 'po'].includes(what);
   if (isPods) return { kind: 'pods', name: pod, isSelected };
-  const [name] = joinWorkloadKind(pod === undefined ? [what] : [what, pod]);
+  const [name] = joinKind(pod === undefined ? [what] : [what, pod]);
   if (name !== what) return { kind: 'pods', name, isSelected };
   if (pod === undefined)
     return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what, isSelected };
@@ -104,7 +106,7 @@ function subjectOf(what: string | undefined, pod: string | undefined, { selector
 
 /** A name such as `deploy/web` means all pods of the workload. */
 async function withWorkload(subject: Subject, source: StatsSource, flags: TopFlags): Promise<Subject> {
-  if (subject.kind === 'node' || kindAndName(subject.name ?? '') === undefined) return subject;
+  if (subject.kind === 'node' || workloadNamed(subject.name ?? '') === undefined) return subject;
   const { podsOfWorkload } = await import('./top/pods-of-workload.ts');
   return { ...subject, isOfWorkload: await podsOfWorkload(subject.name ?? '', flags, await source.snapshot()) };
 }
@@ -175,7 +177,7 @@ async function noUsage(source: StatsSource, subject: Subject, { namespace }: Top
   const { name = '', isOfWorkload } = subject.kind === 'pods' ? subject : {};
   const hint = 'Only running pods have usage. List all: kubelet-ts ps';
   if (isOfWorkload !== undefined) return new UserError(`no pod of ${visible(name)} runs`, { hint });
-  const { unknownWorkload } = await import('./pod/unknown-workload.ts');
+  const { unknownWorkload } = await import('./objects/unknown-workload.ts');
   const unknown = name.includes('/') ? await unknownWorkload(name, namespace, await source.snapshot()) : undefined;
   return unknown ?? new UserError(`no pod "${visible(name)}" runs`, { hint });
 }

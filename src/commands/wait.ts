@@ -14,8 +14,10 @@ import type { CommandDeps } from './io/deps.ts';
 import { reportWait } from './io/report-wait.ts';
 import { timeLimit } from './io/time-limit.ts';
 import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
-import { workloadAt, joinWorkloadKind } from './pod/find-workload.ts';
-import { parseReference, nameOfWorkload } from './pod/resolve-pods.ts';
+import { workloadAt } from './objects/find-workload.ts';
+import { joinKind } from './objects/kind-and-name.ts';
+import { parseReference } from './objects/pod-reference.ts';
+import { nameOfWorkload } from './pod/resolve-pods.ts';
 import {
   type FieldCondition,
   unreachableBecause,
@@ -29,8 +31,8 @@ import {
   waitingText,
   wantedText,
 } from './wait/wait-condition.ts';
-import { errorText, refusedManifest } from './pod/refused-manifest.ts';
-import { brokenManifests } from './pod/why-not-started.ts';
+import { errorText, refusedManifest } from './objects/refused-manifest.ts';
+import { brokenManifests } from './objects/refused-manifest.ts';
 import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 const defaultTimeoutMs = 60_000;
@@ -120,7 +122,7 @@ async function resolvePods(
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   }
   if (!isOfAll) {
-    const named = joinWorkloadKind(args.length > 1 && isPodKind(args[0]) ? args.slice(1) : args);
+    const named = joinKind(args.length > 1 && isPodKind(args[0]) ? args.slice(1) : args);
     // Throws for invalid names.
     for (const word of named) podName(word, namespace);
     const podsOf = new Map<string, string[]>();

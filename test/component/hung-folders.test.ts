@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { FileSource } from '../../src/engine/config/file/file-source.ts';
 import type { SourceUpdate } from '../../src/engine/config/pod-source.ts';
-import { findDeclaringObject } from '../../src/commands/pod/declaring-object.ts';
+import { findDeclaringObject } from '../../src/commands/objects/declaring-object.ts';
 import { readManifests } from '../../src/node/sources/read-manifests.ts';
 import { hungMount } from '../support/hung-mount.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';

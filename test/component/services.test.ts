@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Forwarding } from '../../src/api/values/service.ts';
+import { objectHistory } from '../../src/engine/history/history-file.ts';
 import { UserError } from '../../src/errors.ts';
 import { headless, makePort, makeService } from '../builders/services.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -218,4 +219,8 @@ test('on a machine that cannot forward, names lead to the pods, with one event',
   };
   expect(engine.kubelet.snapshot().serviceProblems).toEqual([{ ...problem, since: expect.any(Number) as number }]);
   expect(engine.messages('ServiceProblem')).toEqual([`Service default/web ${problem.message}`]);
+  const name = objectHistory({ kind: 'Service', namespace: 'default', name: 'web' });
+  expect(await engine.kubelet.history(name)).toMatchObject([
+    { reason: 'ServiceProblem', message: `Service default/web ${problem.message}`, count: 1 },
+  ]);
 });

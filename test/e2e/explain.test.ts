@@ -179,7 +179,7 @@ test.each(Object.entries(shells))('%s completes like bash, and files where no wo
 
 test('events lists the past of a pod, then new events', async () => {
   const { stdout } = await agent.cli(['events', 'good']);
-  expect(stdout).toMatch(/^LAST SEEN +TYPE +REASON +POD +MESSAGE\n/);
+  expect(stdout).toMatch(/^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n/);
   expect(stdout).toMatch(/^\S+ +Normal +Started +default\/good-edge1 +app: Container started$/m);
   const listed = async (...flags: string[]): Promise<string> =>
     (await agent.cli(['events', '-o', 'json', ...flags])).stdout;

@@ -1,23 +1,21 @@
 import { hostname } from 'node:os';
-import type { PodName } from '../../api/values/pod-names.ts';
 import { workloadKey, type WorkloadName } from '../../api/values/workload.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
-import { ownsPod } from '../../engine/workloads/owns-pod.ts';
 import { errorMessage } from '../../errors.ts';
 import { readAllocations } from '../../engine/services/service-records.ts';
 import type { Allocation } from '../../engine/services/allocation.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import type { ResolvedObjects } from '../get-objects.ts';
-import { declaredConfigObjects, declaredWorkloads, namespaceOf } from '../pod/declared-config-objects.ts';
-import { lastNodeName } from '../pod/last-node-name.ts';
-import { type OwnerOfPods, podsOfRun, podsOfWorkload } from '../pod/find-workload.ts';
-import { objectName, problemEvents } from '../pod/problem-events.ts';
+import { declaredConfigObjects, declaredWorkloads, namespaceOf } from '../objects/declared-config-objects.ts';
+import { lastNodeName } from '../objects/last-node-name.ts';
+import { type OwnerOfPods, podsOfRun, podsOfWorkload } from '../objects/find-workload.ts';
+import type { ListedEvent } from '../objects/listed-event.ts';
+import { objectEvents } from '../objects/object-events.ts';
 import { withAllocation } from '../service-columns.ts';
 import { jobsOf, type ShownJob } from '../workload/job-tables.ts';
 import { recordedWorkloads } from '../workload/recorded-workloads.ts';
 import { serviceText } from './service-text.ts';
 import { objectEventsText } from './history-text.ts';
-import { workloadEvents } from './workload-events.ts';
 import { type Declaration, jobText, workloadText } from './workload-text.ts';
 
 interface Flags {
@@ -47,27 +45,25 @@ export async function describeWorkloads(
     ...found.map(async (one) => {
       const declared = declarationOf(one);
       const pods = snapshot && podsOfWorkload(snapshot, one);
-      const events = await workloadEvents(one, isPodOf(one, declared), { rootDir, snapshot });
+      const events = await newestEvents(one, { rootDir, snapshot });
       return workloadText(one, { declared, pods, events }, now);
     }),
     ...jobs.map(async (job) => {
       const owner = all.find((one) => workloadKey(one) === workloadKey(job.owner));
       const declared = declarationOf(job.owner);
       const pods = snapshot && owner && podsOfJob(snapshot, owner, job);
-      const isOfRun = (pod: PodName): boolean => pod.namespace === job.namespace && pod.name.startsWith(`${job.name}-`);
-      const isOwn = owner?.kind === 'Job' ? isPodOf(owner, declared) : isOfRun;
-      const events = await workloadEvents(job.owner, isOwn, { rootDir, snapshot });
+      const events = await newestEvents({ ...job, kind: 'Job' }, { rootDir, snapshot });
       return jobText(job, { declared, pods, events }, now);
     }),
   ]);
 }
 
-/** Tells the pods of a workload, also those that are removed. */
-const isPodOf =
-  ({ namespace, pods }: OwnerOfPods, declared: Declaration) =>
-  (pod: PodName): boolean =>
-    (pod.namespace === namespace && pods.includes(pod.name)) ||
-    ('workload' in declared && ownsPod(declared.workload, pod));
+/** More are rarely read, and a workload may have hundreds of pods. */
+const maxEvents = 50;
+
+async function newestEvents(...args: Parameters<typeof objectEvents>): Promise<ListedEvent[]> {
+  return (await objectEvents(...args)).events.slice(-maxEvents);
+}
 
 /** Returns the manifest of each workload, or the reason why it cannot be shown. */
 async function declarations(rootDir: string, nodeName: string): Promise<(name: WorkloadName) => Declaration> {
@@ -83,7 +79,7 @@ async function declarations(rootDir: string, nodeName: string): Promise<(name: W
   }
 }
 
-/** Describes the declared Services. Empty if none is meant. */
+/** Describes the declared Services. Empty if none has a name of these. */
 export async function describeServices(
   { names }: Pick<ResolvedObjects, 'names'>,
   snapshot: EngineSnapshot | undefined,
@@ -93,15 +89,13 @@ export async function describeServices(
   const declared = await declaredConfigObjects(rootDir, snapshot?.nodeName ?? nodeNameOf(hostname()));
   const allocations = (await readAllocations(rootDir)) ?? new Map<string, Allocation>();
   const pods = snapshot?.pods.filter(({ replacedBy }) => replacedBy === undefined).map(({ pod }) => pod);
-  const events = problemEvents(snapshot);
   const texts = declared.flatMap(({ object, where }) => {
     if (object.kind !== 'Service') return [];
     const isNamed = names.length === 0 || names.includes(object.name);
     if (!isNamed || (namespace !== undefined && namespaceOf(object) !== namespace)) return [];
-    const own = events.filter((event) => event.namespace === object.namespace && event.name === objectName(object));
-    const shown = own.map((event) => ({ ...event, object: event.name, eventType: event.type }));
     const text = serviceText(withAllocation(object, allocations), where, pods);
-    return [objectEventsText(shown, now).then((eventsText) => text + eventsText)];
+    const events = newestEvents(object, { rootDir, snapshot });
+    return [events.then((listed) => objectEventsText(listed, now)).then((eventsText) => text + eventsText)];
   });
   return Promise.all(texts);
 }

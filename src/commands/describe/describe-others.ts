@@ -1,7 +1,7 @@
 import type { CommandDeps } from '../io/deps.ts';
 import { listObjects, type ResolvedObjects } from '../get-objects.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
-import { noneDeclared } from '../pod/none-declared.ts';
+import { noneDeclared } from '../objects/none-declared.ts';
 import { listWorkloads } from '../workload/list-workloads.ts';
 import { describeServices, describeWorkloads } from './describe-objects.ts';
 

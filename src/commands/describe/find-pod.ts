@@ -9,14 +9,15 @@ import { isDenied } from '../../process/needs-root.ts';
 import { withRuntime } from '../../node/with-runtime.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { hasAgentProcess } from '../pod/agent-snapshot.ts';
-import { lastDeclarers } from '../pod/declared-config-objects.ts';
+import { lastDeclarers } from '../objects/declared-config-objects.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { otherResourceHint } from '../pod/other-resources.ts';
+import { otherResourceHint } from '../objects/other-resources.ts';
 import { podList } from '../pod/pod-list.ts';
-import { type PodReference, resolvePods, podsOfOtherNodes } from '../pod/resolve-pods.ts';
-import { refusedManifest, unknownPodHint } from '../pod/refused-manifest.ts';
-import { pastOf, recordedPods } from '../pod/recorded-pods.ts';
-import { unknownWorkload } from '../pod/unknown-workload.ts';
+import type { PodReference } from '../objects/pod-reference.ts';
+import { resolvePods, podsOfOtherNodes } from '../pod/resolve-pods.ts';
+import { refusedManifest, unknownPodHint } from '../objects/refused-manifest.ts';
+import { pastOf, recordedPods } from '../objects/recorded-owners.ts';
+import { unknownWorkload } from '../objects/unknown-workload.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {

@@ -3,7 +3,7 @@ import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/hi
 import { printable } from '../../text/visible-text.ts';
 import { formatTable } from '../../text/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
-import type { ObjectEvent } from './workload-events.ts';
+import type { ListedEvent } from '../objects/listed-event.ts';
 
 /** Container exits and events, newest last. `now` is in milliseconds since the epoch. */
 export async function historyText(history: readonly HistoryEntry[], now: number): Promise<string> {
@@ -37,16 +37,14 @@ async function eventsText(events: readonly EventEntry[], now: number): Promise<s
   return `Events:\n${await indented([['Type', 'Reason', 'Age', 'Container', 'Message'], ...rows])}`;
 }
 
-type ShownEvent = Pick<ObjectEvent, 'object' | 'eventType' | 'reason' | 'message' | 'count' | 'firstAt' | 'lastAt'>;
-
 /** Events of several objects, newest last. */
-export async function objectEventsText(events: readonly ShownEvent[], now: number): Promise<string> {
+export async function objectEventsText(events: readonly ListedEvent[], now: number): Promise<string> {
   if (events.length === 0) return 'Events:   <none>\n';
   const rows = events.map((event) => [
-    event.eventType,
+    event.type,
     event.reason,
     agoText(event, now),
-    event.object,
+    event.name,
     firstLine(event.message),
   ]);
   return `Events:\n${await indented([['Type', 'Reason', 'Age', 'Object', 'Message'], ...rows])}`;

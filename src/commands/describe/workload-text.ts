@@ -12,7 +12,7 @@ import type { ListedWorkload } from '../workload/recorded-workloads.ts';
 import { containersText } from './containers-text.ts';
 import { fields, timeText } from './field-text.ts';
 import { objectEventsText } from './history-text.ts';
-import type { ObjectEvent } from './workload-events.ts';
+import type { ListedEvent } from '../objects/listed-event.ts';
 
 type Row = readonly [label: string, value: string | number | undefined];
 
@@ -23,7 +23,7 @@ interface Parts {
   declared: Declaration;
   /** Undefined without an agent. */
   pods: readonly PodSnapshot[] | undefined;
-  events: readonly ObjectEvent[];
+  events: readonly ListedEvent[];
 }
 
 /** The description of a workload in the layout of `kubectl describe`. `now` is in milliseconds since the epoch. */

@@ -1,6 +1,6 @@
 import { humanDuration } from '../../api/values/duration.ts';
 import { formatTable } from '../../text/format-table.ts';
-import type { ListedEvent } from './past-events.ts';
+import type { ListedEvent } from '../objects/listed-event.ts';
 
 /** True for an event of the wanted type and namespace. */
 export function isWanted(
@@ -23,7 +23,7 @@ export async function eventsTable(
     namespace === undefined ? nodeText(name) : `${namespace}/${name}`,
     `${container === undefined ? '' : `${container}: `}${firstLine(message)}${repeats(count, now - firstAt)}`,
   ]);
-  return formatTable(headers ? [['LAST SEEN', 'TYPE', 'REASON', 'POD', 'MESSAGE'], ...rows] : rows);
+  return formatTable(headers ? [['LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'], ...rows] : rows);
 }
 
 const repeats = (count: number, sinceMs: number): string =>

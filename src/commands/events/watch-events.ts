@@ -4,14 +4,15 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { isWanted } from './events-table.ts';
-import { objectName } from '../pod/problem-events.ts';
-import type { ListedEvent } from './past-events.ts';
+import { objectHistory } from '../../engine/history/history-file.ts';
+import { listedEvent, type ListedEvent } from '../objects/listed-event.ts';
+import type { IsOfObject } from '../objects/object-events.ts';
 
 interface Wanted {
   rootDir: string;
   types?: string;
   namespace?: string;
-  pod?: { namespace: string; name: string };
+  isOfObject: IsOfObject;
 }
 
 /**
@@ -97,28 +98,15 @@ export async function printNew(
 ): Promise<void> {
   for await (const event of watch) {
     const listed = toListed(event);
-    if (listed === undefined || !isWanted(listed, wanted) || !isOf(listed, wanted)) continue;
+    if (listed === undefined || !isWanted(listed, wanted) || !wanted.isOfObject(listed)) continue;
     if (wanted.printed.isNewLive(listed)) stdout.write(await text(listed));
   }
 }
 
-const isOf = ({ namespace, name }: ListedEvent, { pod }: Wanted): boolean =>
-  pod === undefined || (namespace === pod.namespace && name === pod.name);
-
 /** Returns undefined for an event that Kubernetes does not have. */
 function toListed(event: KubeletEvent): ListedEvent | undefined {
   if (event.type !== 'Recorded') return undefined;
-  const { at, eventType: type, reason, message, pod, object, containerName } = event;
-  const about = object === undefined ? pod : { namespace: object.namespace, name: objectName(object) };
-  return {
-    ...(about && { namespace: about.namespace }),
-    name: about?.name ?? '',
-    type,
-    reason,
-    message,
-    ...(containerName !== undefined && { container: containerName }),
-    count: 1,
-    firstAt: at,
-    lastAt: at,
-  };
+  const { at, pod, object } = event;
+  const owner = pod ?? (object && objectHistory(object));
+  return listedEvent(owner, { ...event, count: 1, firstAt: at, lastAt: at });
 }

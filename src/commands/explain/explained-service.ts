@@ -12,9 +12,9 @@ import type { ServiceProblem } from '../../engine/view/service-problem.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
-import { declaredConfigObjects } from '../pod/declared-config-objects.ts';
-import { knownServiceProblems } from '../pod/known-service-problems.ts';
-import { brokenManifests } from '../pod/why-not-started.ts';
+import { declaredConfigObjects } from '../objects/declared-config-objects.ts';
+import { knownServiceProblems } from '../objects/known-service-problems.ts';
+import { brokenManifests } from '../objects/refused-manifest.ts';
 
 /** Why a Service does not answer. */
 export interface ServiceExplanation extends Finding {

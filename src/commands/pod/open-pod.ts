@@ -12,10 +12,10 @@ import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { isSelected } from '../../engine/services/service-pod.ts';
-import { podsOfWorkload, workloadAt } from './find-workload.ts';
-import { notFound } from './not-found.ts';
-import { refusedHint } from './refused-manifest.ts';
-import { unknownWorkload } from './unknown-workload.ts';
+import { podsOfWorkload, workloadAt } from '../objects/find-workload.ts';
+import { notFound } from '../objects/not-found.ts';
+import { refusedHint } from '../objects/refused-manifest.ts';
+import { unknownWorkload } from '../objects/unknown-workload.ts';
 import {
   hasBegun,
   labelledPods,
@@ -31,7 +31,7 @@ import { podKey } from '../../api/values/pod-names.ts';
 import { parseRfc3339Ms } from '../../api/values/time.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
-import { declaredConfigObjects } from './declared-config-objects.ts';
+import { declaredConfigObjects } from '../objects/declared-config-objects.ts';
 
 /** Flags of every command that works on one pod. */
 export interface PodFlags {

@@ -10,10 +10,11 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../text/visible-text.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { podsOfWord, joinWorkloadKind } from './find-workload.ts';
+import { podsOfWord } from '../objects/find-workload.ts';
+import { joinKind } from '../objects/kind-and-name.ts';
 import { resolvePods, withoutPodKind } from './resolve-pods.ts';
-import { unknownWorkload } from './unknown-workload.ts';
-import { unknownPodHint } from './refused-manifest.ts';
+import { unknownWorkload } from '../objects/unknown-workload.ts';
+import { unknownPodHint } from '../objects/refused-manifest.ts';
 
 /** Flags that select pods instead of names. */
 export interface PodSelection {
@@ -36,7 +37,7 @@ export async function podsOfAgent(
 ): Promise<PodRef[]> {
   const { namespace, all = false, selector, isConcerned = () => true } = choice;
   const isOfAll = all || selector !== undefined;
-  const names = joinWorkloadKind(withoutPodKind(args, isOfAll));
+  const names = joinKind(withoutPodKind(args, isOfAll));
   if (isOfAll === names.length > 0)
     throw new UserError(isOfAll ? 'name pods, or use --all or -l, not both' : 'name pods, or use --all or -l');
   const isSelected = selector === undefined ? () => true : parseLabelSelector(selector);

@@ -8,9 +8,11 @@ import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
-import { type PodReference, resolvePods, podsOfOtherNodes } from './resolve-pods.ts';
+import type { PodReference } from '../objects/pod-reference.ts';
+import { resolvePods, podsOfOtherNodes } from './resolve-pods.ts';
 import { podList } from './pod-list.ts';
-import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
+import { brokenManifests } from '../objects/refused-manifest.ts';
+import { type KnownPod, whyNotStarted } from './why-not-started.ts';
 
 /** A pod in the runtime, with more data from the agent if one runs. */
 export interface SelectedPod {

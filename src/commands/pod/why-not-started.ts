@@ -1,5 +1,4 @@
 import { podStatusText } from '../../api/values/pod-printer.ts';
-import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { ContainerStatus } from '../../api/types.ts';
 import { allContainerStatuses } from '../../api/values/container-statuses.ts';
 import { pendingInit, type PendingInit } from '../../api/values/pending-init.ts';
@@ -33,13 +32,6 @@ function initText({ container: { name }, status }: PendingInit): string {
   if (running !== undefined) return `init container ${name} is running`;
   if (terminated !== undefined) return `init container ${name} exited with code ${terminated.exitCode}`;
   return `init container ${name}${waiting === undefined ? ' is starting' : `: ${waiting}`}`;
-}
-
-/** A hint for an unknown pod name if manifests are broken. Returns undefined if none is. */
-export function brokenManifests(problems: readonly ManifestProblem[]): string | undefined {
-  const broken = [...new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin))];
-  if (broken.length === 0) return undefined;
-  return `Manifests with errors declare no pods: ${broken.slice(0, 3).join(', ')}${broken.length > 3 ? ', …' : ''}. kubelet-ts ps shows the errors.`;
 }
 
 function waitingReason({ name, state }: ContainerStatus, isNamed: boolean): string[] {

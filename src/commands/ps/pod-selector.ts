@@ -3,7 +3,7 @@ import { parseLabelSelector } from '../../api/values/label-selector.ts';
 import { UserError } from '../../errors.ts';
 import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
 import { podsShown } from '../pod/resolve-pods.ts';
-import { type ManifestNode, unknownPodHint } from '../pod/refused-manifest.ts';
+import { type ManifestNode, unknownPodHint } from '../objects/refused-manifest.ts';
 import type { ListedPod } from '../../engine/listing/shown-revisions.ts';
 import type { Pod } from '../../api/types.ts';
 import { visible } from '../../text/visible-text.ts';

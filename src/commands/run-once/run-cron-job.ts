@@ -13,8 +13,8 @@ import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { timeLimit } from '../io/time-limit.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { knownWorkloads, podsOfRun, workloadAt } from '../pod/find-workload.ts';
-import { notFound } from '../pod/not-found.ts';
+import { knownWorkloads, podsOfRun, workloadAt } from '../objects/find-workload.ts';
+import { notFound } from '../objects/not-found.ts';
 import { JobOutput, type OutputRequest } from './job-output.ts';
 
 /** Returns true for `cronjob/NAME` or `cj/NAMESPACE/NAME`, unless there is a file of this name. */

@@ -1,9 +1,9 @@
 import type { PodName } from '../../api/values/pod-names.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { ownsPod } from '../../engine/workloads/owns-pod.ts';
-import { declaredWorkloads } from '../pod/declared-config-objects.ts';
-import { lastNodeName } from '../pod/last-node-name.ts';
-import { kindAndName, workloadAt } from '../pod/find-workload.ts';
+import { declaredWorkloads } from '../objects/declared-config-objects.ts';
+import { lastNodeName } from '../objects/last-node-name.ts';
+import { workloadNamed, workloadAt } from '../objects/find-workload.ts';
 
 /** True for the pods of a workload. */
 export type IsOfWorkload = (pod: PodName) => boolean;
@@ -21,7 +21,7 @@ export async function podsOfWorkload(
     const workload = workloadAt(snapshot, word, namespace);
     return workload && ((pod) => pod.namespace === workload.namespace && workload.pods.includes(pod.name));
   }
-  const named = kindAndName(word);
+  const named = workloadNamed(word);
   const declared = named === undefined ? [] : await declaredWorkloads(rootDir, await lastNodeName(rootDir));
   const found = declared
     .map(({ workload }) => workload)

@@ -6,7 +6,8 @@ import { noAgent } from '../../server/control/no-agent.ts';
 import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { findWorkload, joinWorkloadKind } from '../pod/find-workload.ts';
+import { findWorkload } from '../objects/find-workload.ts';
+import { joinKind } from '../objects/kind-and-name.ts';
 
 export interface WorkloadFlags {
   rootDir: string;
@@ -28,7 +29,7 @@ export async function workloadsNamed(
   const socket = patientSocket(controlSocketPath(rootDir), stderr);
   const snapshot = await fetchSnapshot(socket, { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
-  return { socket, workloads: joinWorkloadKind(args).map((word) => findWorkload(snapshot, word, namespace)) };
+  return { socket, workloads: joinKind(args).map((word) => findWorkload(snapshot, word, namespace)) };
 }
 
 /** Finds all workloads before the first action, so that a wrong name changes nothing. Prints a line for each. */

@@ -8,7 +8,7 @@ import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads
 import { readWorkloadRecords } from '../../engine/workloads/workload-records.ts';
 import type { CronJobStatus, JobStatus } from '../../engine/view/job-status.ts';
 import type { WorkloadSnapshot } from '../../engine/view/snapshot.ts';
-import { declaredWorkloads } from '../pod/declared-config-objects.ts';
+import { declaredWorkloads } from '../objects/declared-config-objects.ts';
 
 type Count = 'current' | 'ready' | 'available' | 'updated';
 

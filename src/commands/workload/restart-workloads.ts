@@ -7,7 +7,8 @@ import { type AgentSocket, fetchSnapshot, operateWorkload } from '../../server/c
 import { noAgent } from '../../server/control/no-agent.ts';
 import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { kindAndName, podsOfWorkload, workloadAt, joinWorkloadKind } from '../pod/find-workload.ts';
+import { workloadNamed, podsOfWorkload, workloadAt } from '../objects/find-workload.ts';
+import { joinKind } from '../objects/kind-and-name.ts';
 import type { WorkloadFlags } from './operate-workloads.ts';
 import { waitForRollOut } from './wait-for-roll-out.ts';
 
@@ -21,7 +22,7 @@ export async function workloadsToRestart(
   { rootDir, namespace, container }: WorkloadFlags & { container?: string },
   socket: AgentSocket,
 ): Promise<{ workloads: WorkloadSnapshot[]; others: string[] }> {
-  const joined = joinWorkloadKind(args);
+  const joined = joinKind(args);
   if (!joined.some((word) => word.includes('/'))) return { workloads: [], others: joined };
   const snapshot = await fetchSnapshot(socket, { settled: true });
   if (snapshot === undefined) throw noAgent(rootDir);
@@ -56,7 +57,7 @@ const hasRollouts = ({ kind, conditions }: WorkloadSnapshot): boolean =>
 
 /** A restart would run what is done again. kubectl refuses it too. */
 function refuseJob({ pods }: EngineSnapshot, word: string): void {
-  const { kind, name = '' } = kindAndName(word) ?? {};
+  const { kind, name = '' } = workloadNamed(word) ?? {};
   // A namespace may have the name of a kind.
   if (pods.some(({ pod }) => pod.metadata.namespace === word.split('/')[0])) return;
   if (kind === 'CronJob')

@@ -1,6 +1,6 @@
 import { objectTexts } from '../../api/objects/object-texts.ts';
 import { isWorkloadKind, workloadKey } from '../../api/values/workload.ts';
-import { savedManifests } from '../pod/declared-config-objects.ts';
+import { savedManifests } from '../objects/declared-config-objects.ts';
 
 /** A workload as its manifest has it. */
 export interface WrittenWorkload {

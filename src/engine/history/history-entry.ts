@@ -10,6 +10,8 @@ export interface EventEntry {
   /** The message of the newest event. */
   message: string;
   containerName?: string;
+  /** In the history of a CronJob, the name of the Job that has the event. Absent for those of the CronJob itself. */
+  job?: string;
   cause?: EventCause;
   count: number;
   /** Milliseconds since the epoch, like every `…At` here. */

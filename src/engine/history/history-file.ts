@@ -3,8 +3,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PodName } from '../../api/values/pod-names.ts';
-import type { WorkloadName } from '../../api/values/workload.ts';
 import { hasCode } from '../../errors.ts';
+import type { ObjectRef } from '../view/events.ts';
 import { ifPresent } from '../../files/if-present.ts';
 import { readRegularFile } from '../../files/regular-file.ts';
 import { makeFolder } from '../../files/make-folder.ts';
@@ -35,24 +35,27 @@ export function historyPath(folder: string, { namespace, name }: { namespace: st
 }
 
 /**
- * Returns the name under which the events of a workload are recorded, such as `Job.web`. No pod has it, because it
- * begins with a capital letter.
+ * Returns the name under which the events of a workload or a Service are recorded, such as `Job.web`. No pod has it,
+ * because it begins with a capital letter.
  */
-export function workloadHistory({ kind, namespace, name }: WorkloadName): PodName {
+export function objectHistory({ kind, namespace, name }: ObjectRef): PodName {
   return { namespace, name: `${kind}.${name}` };
 }
 
-/** Returns the pod of a history file. Returns undefined if the file name does not tell. */
-export function podOfHistoryFile(file: string): { namespace: string; name: string } | undefined {
+/** True for a name from `objectHistory`. */
+export const isObjectHistory = ({ name }: PodName): boolean => /^[A-Z]/.test(name);
+
+/**
+ * Returns the pod of a history file, or a name from `objectHistory`. Returns undefined if the name of the file does not
+ * tell.
+ */
+export function ownerOfHistoryFile(file: string): PodName | undefined {
   // Longer names are truncated to this length.
   if (file.length >= maxStemBytes + '.jsonl'.length) return undefined;
   // Namespaces and names contain no underscore.
-  const [, namespace, name] = /^([^_]+)_([^_A-Z][^_]*)\.jsonl$/.exec(file) ?? [];
+  const [, namespace, name] = /^([^_]+)_([^_]+)\.jsonl$/.exec(file) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
-
-/** True for the history file of a workload. */
-export const isWorkloadHistoryFile = (file: string): boolean => /^[^_]+_[A-Z][^_]*\.jsonl$/.test(file);
 
 /** Reads the older half, then the newer one. Empty if there is no file. Rejects with the file system's error. */
 export async function readHistory(path: string): Promise<string> {

@@ -18,12 +18,12 @@ import { hideVariables } from './hide-variables.ts';
 import {
   appendHistory,
   historyPath,
-  isWorkloadHistoryFile,
+  isObjectHistory,
+  objectHistory,
   olderHalf,
-  podOfHistoryFile,
+  ownerOfHistoryFile,
   readHistory,
   syncHistory,
-  workloadHistory,
 } from './history-file.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts, podsWithHistory } from './removed-pods.ts';
@@ -35,7 +35,7 @@ const retryMs = 30_000;
 /** How many lines of each pod stay in memory while writes fail. */
 const maxUnwrittenLines = 200;
 /**
- * How many removed pods keep their history, and how many workloads. Beyond that, the histories that were written
+ * How many removed pods keep their history, and how many objects. Beyond that, the histories that were written
  * longest ago are deleted.
  */
 const maxUnusedHistories = 200;
@@ -90,9 +90,9 @@ export class PodHistories {
   /** Records an event if the history keeps events of its kind. */
   readonly record = (event: KubeletEvent): void => {
     if (event.type === 'Recorded') {
-      const { pod, workload } = event;
+      const { pod, object } = event;
       if (pod !== undefined) this.recordEvent({ ...event, pod });
-      if (workload !== undefined) this.recordOfWorkload({ ...event, pod: { ...workloadHistory(workload), uid: '' } });
+      if (object !== undefined) this.recordOfObject({ ...event, pod: { ...objectHistory(object), uid: '' } });
     }
     if (event.type === 'ContainerDied' && event.end !== undefined) this.recordEnd({ ...event, end: event.end });
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.workerRemoved(event.pod);
@@ -176,14 +176,14 @@ export class PodHistories {
     this.release(path);
   }
 
-  private recordEvent({ pod, at, eventType, reason, message, containerName, cause }: RecordedOfPod): void {
+  private recordEvent({ pod, at, eventType, reason, message, containerName, job, cause }: RecordedOfPod): void {
     const event = { podUID: pod.uid, at, eventType, reason, message: this.cleared(pod.uid, message) };
-    const single = { ...event, ...(containerName !== undefined && { containerName }), ...(cause && { cause }) };
-    this.write(pod, (history) => history.addEventOnce(single));
+    const of = { ...(containerName !== undefined && { containerName }), ...(job !== undefined && { job }) };
+    this.write(pod, (history) => history.addEventOnce({ ...event, ...of, ...(cause && { cause }) }));
   }
 
-  /** No removal of a pod tells when a workload's history may be dropped from memory. */
-  private recordOfWorkload(event: RecordedOfPod): void {
+  /** No removal of a pod tells when an object's history may be dropped from memory. */
+  private recordOfObject(event: RecordedOfPod): void {
     this.recordEvent(event);
     this.release(historyPath(this.deps.folder, event.pod));
   }
@@ -366,12 +366,17 @@ export class PodHistories {
     try {
       const inUse = new Set([...this.kept.keys()].map((path) => basename(path)));
       const names = (await readdir(folder)).filter((name) => !inUse.has(name));
-      const ofRemovedPods = names.filter((name) => {
-        const pod = podOfHistoryFile(name);
-        return pod !== undefined && !isDeclared(pod);
+      const owned = names.flatMap((name) => {
+        const owner = ownerOfHistoryFile(name);
+        return owner === undefined ? [] : [{ name, owner, isObject: isObjectHistory(owner) }];
       });
-      await dropOldest(folder, ofRemovedPods);
-      await dropOldest(folder, names.filter(isWorkloadHistoryFile));
+      const ofObjects = owned.filter(({ isObject }) => isObject);
+      const ofRemovedPods = owned.filter(({ isObject, owner }) => !isObject && !isDeclared(owner));
+      for (const unused of [ofRemovedPods, ofObjects])
+        await dropOldest(
+          folder,
+          unused.map(({ name }) => name),
+        );
     } catch (error) {
       // No pod has a history yet.
       if (hasCode(error, 'ENOENT')) return;

@@ -138,6 +138,7 @@ function isSameKind(a: Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'>
     a.reason === b.reason &&
     a.eventType === b.eventType &&
     a.containerName === b.containerName &&
+    a.job === b.job &&
     a.message.split(':', 1)[0] === b.message.split(':', 1)[0]
   );
 }

@@ -4,7 +4,7 @@ import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { PodLifecycleEventType } from '../container/pod-lifecycle-event.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
-import type { DeclaredObjectRef } from './service-problem.ts';
+import type { ServiceProblem } from './service-problem.ts';
 
 export type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
@@ -91,6 +91,13 @@ interface WorkloadEvent extends WorkloadName {
   available: number;
 }
 
+/** An object with events that is no pod. */
+export interface ObjectRef {
+  kind: WorkloadName['kind'] | ServiceProblem['kind'];
+  namespace: string;
+  name: string;
+}
+
 /** Kubernetes events, as `kubectl describe` lists them. */
 interface RecordedEvent {
   type: 'Recorded';
@@ -102,10 +109,10 @@ interface RecordedEvent {
   hint?: string;
   /** Absent for an event of the node or of another object. */
   pod?: PodRef;
-  /** Set for an event of a workload. */
-  workload?: WorkloadName;
-  /** Set for an event of a Service. */
-  object?: DeclaredObjectRef;
+  /** Set for an event of a workload or a Service. */
+  object?: ObjectRef;
+  /** Name of the Job that a CronJob runs, if the event is that Job's. */
+  job?: string;
   containerName?: string;
   cause?: EventCause;
 }

@@ -1,18 +1,14 @@
 /** What is wrong with a Service, or with Endpoints that have no effect. */
-export interface ServiceProblem extends DeclaredObjectRef {
+export interface ServiceProblem {
+  kind: 'Service' | 'Endpoints' | 'EndpointSlice';
+  namespace: string;
+  name: string;
   /** The stage that fails: its address, what it forwards to, or the rules in the kernel. */
   stage: 'address' | 'endpoints' | 'rules';
   /** Follows its name in a sentence, such as `gets no address, because …`. */
   message: string;
   /** What to do. */
   hint: string;
-}
-
-/** An object of a manifest that is neither a pod nor a workload. */
-export interface DeclaredObjectRef {
-  kind: 'Service' | 'Endpoints' | 'EndpointSlice';
-  namespace: string;
-  name: string;
 }
 
 /** A problem that lasts since this time, in milliseconds since the epoch. */

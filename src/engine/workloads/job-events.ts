@@ -31,7 +31,7 @@ export function cronEvents(cron: DeclaredCronJob, before: CronRecord | undefined
   for (const { job, record, scheduledAt } of after.runs) {
     const known = before?.runs.find((run) => run.scheduledAt === scheduledAt);
     if (known === undefined) add('Normal', reasons.successfulCreate, `Created job ${job.name}`);
-    events.push(...jobEvents(job, known?.record, record));
+    events.push(...jobEvents(job, known?.record, record).map((event) => ({ ...event, job: job.name })));
   }
   const { missed } = after;
   if (missed === undefined || missed.at === before?.missed?.at) return events;

@@ -12,6 +12,11 @@ export function ownsPod(workload: DeclaredWorkload, pod: PodName): boolean {
   return (kind === 'Job' ? /^(-\d+)?$/ : /^-(\d+|run-[0-9a-z]+)(-\d+)?$/).test(between);
 }
 
+/** True if the CronJob of this name may run a Job of this name. */
+export function ownsRun(cronJob: string, job: string): boolean {
+  return job.startsWith(`${cronJob}-`) && /^(\d+|run-[0-9a-z]+)$/.test(job.slice(cronJob.length + 1));
+}
+
 /** Returns the ordinal that a pod of this name has in the workload. Returns undefined if the name is another one. */
 export function ordinalOf(
   { template, name, kind, firstOrdinal }: ReplicatedWorkload,

@@ -60,7 +60,7 @@ export class RecordWrites {
       () => {
         this.pending.delete(key);
         this.failures.delete(key);
-        for (const event of events) emit({ type: 'Recorded', ...event, workload: { kind, namespace, name } });
+        for (const event of events) emit({ type: 'Recorded', ...event, object: { kind, namespace, name } });
         onWritten();
       },
       (error: unknown) => {
@@ -77,13 +77,13 @@ export class RecordWrites {
 
   /** Emits an event for the first of several failures. */
   private fail({ kind, namespace, name }: WorkloadName, error: string): void {
-    const workload = { kind, namespace, name };
-    const key = workloadKey(workload);
+    const object = { kind, namespace, name };
+    const key = workloadKey(object);
     const isNew = !this.failures.has(key);
     this.failures.set(key, error);
     if (!isNew) return;
     const message = `${kind} ${namespace}/${name}: ${failureMessage(error)}`;
-    this.deps.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.recordNotWritten, message, workload });
+    this.deps.emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.recordNotWritten, message, object });
   }
 }
 

@@ -35,4 +35,6 @@ export interface WorkloadEvent {
   eventType: 'Normal' | 'Warning';
   reason: string;
   message: string;
+  /** Name of the Job that a CronJob runs, if the event is that Job's. */
+  job?: string;
 }

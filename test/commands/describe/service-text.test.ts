@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { describeServices } from '../../../src/commands/describe/describe-objects.ts';
 import { writeAllocations } from '../../../src/engine/services/service-records.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
-import type { ServiceProblem } from '../../../src/engine/view/service-problem.ts';
+import { objectHistory } from '../../../src/engine/history/history-file.ts';
+import { writeEvents } from '../../builders/recorded-events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -14,15 +15,6 @@ kind: Service
 metadata: {name: web}
 spec: {type: NodePort, selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080}, {name: dns, port: 53, protocol: UDP}]}
 `;
-
-const problem: ServiceProblem = {
-  kind: 'Service',
-  namespace: 'default',
-  name: 'web',
-  stage: 'endpoints',
-  message: 'has a selector, so Endpoints web has no effect',
-  hint: 'Remove one of the two.',
-};
 
 test('describe shows a Service with its addresses and the Ready pods behind it, as kubectl does', async () => {
   const rootDir = await temporaryFolder();
@@ -42,8 +34,10 @@ test('describe shows a Service with its addresses and the Ready pods behind it, 
       },
     }),
   );
-  const serviceProblems = [{ ...problem, since: noon - 60_000 }];
-  const snapshot = makeSnapshot(pods, { serviceProblems });
+  const message = 'Service default/web has a selector, so Endpoints web has no effect';
+  const of = objectHistory({ kind: 'Service', namespace: 'default', name: 'web' });
+  await writeEvents(rootDir, [{ of, reason: 'ServiceProblem', eventType: 'Warning', message, at: noon - 60_000 }]);
+  const snapshot = makeSnapshot(pods);
   const [text = ''] = await describeServices({ names: ['web'] }, snapshot, { rootDir }, noon);
   expect(text.split('\n')).toEqual([
     'Name:                     web',

@@ -1,18 +1,21 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { describeWorkloads } from '../../../src/commands/describe/describe-objects.ts';
 import { lastGoodFolder, LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
-import { historyFolder, historyPath, workloadHistory } from '../../../src/engine/history/history-file.ts';
+import { objectHistory } from '../../../src/engine/history/history-file.ts';
 import type { WorkloadSnapshot } from '../../../src/engine/view/snapshot.ts';
+import { rootDirWith } from '../../builders/recorded-events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot, noon } from '../../tui/make-snapshot.ts';
 
 const counts = { desired: 1, current: 1, ready: 1, available: 1, updated: 1 };
+const jobStatus = {
+  ...{ completions: 1, active: 1, ready: 1, succeeded: 0, failed: 0, terminating: 0, isSuspended: false },
+};
 const pi: WorkloadSnapshot = {
   ...{ kind: 'Job', namespace: 'default', name: 'pi', ...counts, conditions: [], pods: ['pi-edge1'] },
-  job: { completions: 1, active: 1, ready: 1, succeeded: 0, failed: 0, terminating: 0, isSuspended: false },
+  job: jobStatus,
 };
 const manifest = `
 apiVersion: batch/v1
@@ -20,18 +23,6 @@ kind: Job
 metadata: {name: pi}
 spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: "pi:1"}]}}}
 `;
-
-/** A root-dir with these events, by the pod or workload that has them. */
-async function rootDirWith(events: readonly { of: { namespace: string; name: string }; reason: string; at: number }[]) {
-  const rootDir = await temporaryFolder();
-  await mkdir(historyFolder(rootDir), { recursive: true });
-  for (const { of, reason, at } of events) {
-    const event = { kind: 'event', podUID: 'uid', eventType: 'Normal', reason, message: `${reason}!` };
-    const line = JSON.stringify({ ...event, count: 1, firstAt: at, lastAt: at });
-    await writeFile(historyPath(historyFolder(rootDir), of), `${line}\n`);
-  }
-  return rootDir;
-}
 
 const described = async (rootDir: string): Promise<string[]> => {
   const snapshot = makeSnapshot([makeEntry('pi-edge1')], { workloads: [pi] });
@@ -41,17 +32,50 @@ const described = async (rootDir: string): Promise<string[]> => {
 
 test('describe shows the events of a workload and of its pods, but no others', async () => {
   const rootDir = await rootDirWith([
-    { of: workloadHistory(pi), reason: 'Completed', at: noon - 1000 },
+    { of: objectHistory(pi), reason: 'Completed', at: noon - 1000 },
     { of: { namespace: 'default', name: 'pi-edge1' }, reason: 'Started', at: noon - 60_000 },
     { of: { namespace: 'default', name: 'pi-tool-edge1' }, reason: 'Killing', at: noon },
   ]);
   const lines = await described(rootDir);
   expect(lines.slice(lines.indexOf('Events:'))).toEqual([
     'Events:',
-    '  Type     Reason      Age   Object         Message',
-    '  Normal   Started     60s   pod/pi-edge1   Started!',
-    '  Normal   Completed   1s    job/pi         Completed!',
+    '  Type     Reason      Age   Object     Message',
+    '  Normal   Started     60s   pi-edge1   Started!',
+    '  Normal   Completed   1s    job/pi     Completed!',
     '',
+  ]);
+});
+
+test('describe of a run of a CronJob shows its events, and not those of the CronJob or of other runs', async () => {
+  const dump: WorkloadSnapshot = {
+    ...{ kind: 'CronJob', namespace: 'default', name: 'dump', ...counts, conditions: [], pods: ['dump-2-edge1'] },
+    cronJob: { schedule: '@daily', isSuspended: false, jobs: [{ ...jobStatus, name: 'dump-1' }] },
+  };
+  const [of, runs] = [objectHistory(dump), { namespace: 'default', name: 'dump-1-edge1' }];
+  const rootDir = await rootDirWith([
+    { of, reason: 'SuccessfulCreate', at: noon - 9000 },
+    { of, reason: 'Completed', at: noon - 8000, job: 'dump-1' },
+    { of, reason: 'Completed', at: noon - 7000, job: 'dump-2' },
+    { of: runs, reason: 'Started', at: noon - 6000 },
+    { of: { ...runs, name: 'dump-2-edge1' }, reason: 'Started', at: noon - 5000 },
+  ]);
+  const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+  const spec = `{schedule: '@daily', jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}}`;
+  const text = `apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: dump}\nspec: ${spec}`;
+  await lastGood.save('file', '/m/dump.yaml', Buffer.from(text));
+  const eventsOf = async (kind: 'Job' | 'CronJob', name: string): Promise<string[]> => {
+    const snapshot = makeSnapshot([], { workloads: [dump] });
+    const [described = ''] = await describeWorkloads({ workloads: [kind], names: [name] }, snapshot, { rootDir }, noon);
+    const lines = described.split('\n');
+    return lines.slice(lines.indexOf('Events:') + 2, -1).map((line) => line.trim().split(/\s+/).slice(1, 4).join(' '));
+  };
+  expect(await eventsOf('Job', 'dump-1')).toEqual(['Completed 8s job/dump-1', 'Started 6s dump-1-edge1']);
+  expect(await eventsOf('CronJob', 'dump')).toEqual([
+    'SuccessfulCreate 9s cronjob/dump',
+    'Completed 8s job/dump-1',
+    'Completed 7s job/dump-2',
+    'Started 6s dump-1-edge1',
+    'Started 5s dump-2-edge1',
   ]);
 });
 

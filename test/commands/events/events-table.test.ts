@@ -26,7 +26,7 @@ const pressure = {
 test('events are listed as by kubectl, with their repeats', async () => {
   expect(await eventsTable([pulled, pressure], { headers: true, now: NOW })).toBe(
     [
-      'LAST SEEN   TYPE      REASON                POD                 MESSAGE',
+      'LAST SEEN   TYPE      REASON                OBJECT              MESSAGE',
       '5s          Normal    Pulled                default/web-edge1   app: Image is there (x3 over 60s)',
       '0s          Warning   NodeHasDiskPressure   node/edge1          Low disk',
       '',

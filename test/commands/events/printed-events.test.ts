@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ListedEvent } from '../../../src/commands/events/past-events.ts';
+import type { ListedEvent } from '../../../src/commands/objects/listed-event.ts';
 import { PrintedEvents } from '../../../src/commands/events/watch-events.ts';
 
 const event = (message: string, lastAt: number): ListedEvent => ({

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { Service } from '../../../src/api/values/service.ts';
 import { register } from '../../../src/commands/explain.ts';
 import { explainService } from '../../../src/commands/explain/explained-service.ts';
-import { pastEvents } from '../../../src/commands/events/past-events.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good/last-good-manifests.ts';
 import { writeAllocations } from '../../../src/engine/services/service-records.ts';
 import type { PodSnapshot } from '../../../src/engine/view/snapshot.ts';
@@ -135,20 +134,5 @@ Evidence:
   await expect(explain('svc/db')).rejects.toMatchObject({
     message: 'no Service "db" is declared in namespace default',
     hint: 'List them: kubelet-ts get svc',
-  });
-});
-
-test('events list the problems of Services, also of one', async () => {
-  const rootDir = await makeNode([problem('rules'), { ...problem('address'), name: 'other' }]);
-  const deps = makeDeps(makeRuntime([], []));
-  const event = {
-    ...{ namespace: 'default', name: 'service/web', type: 'Warning', reason: 'ServiceProblem' },
-    ...{ message: 'Service default/web has a problem of rules', count: 1, firstAt: noon, lastAt: noon },
-  };
-  const { events } = await pastEvents(deps, undefined, { rootDir });
-  expect(events.map(({ name }) => name)).toEqual(['service/web', 'service/other']);
-  expect(await pastEvents(deps, 'svc/web', { rootDir })).toEqual({
-    events: [event],
-    pod: { namespace: 'default', name: 'service/web' },
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { otherResourceHint } from '../../../src/commands/pod/other-resources.ts';
+import { otherResourceHint } from '../../../src/commands/objects/other-resources.ts';
 import { podList } from '../../../src/commands/pod/pod-list.ts';
 
 test('the hint for an unknown pod names ten pods at most', () => {

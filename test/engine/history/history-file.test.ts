@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { appendHistory, historyPath, podOfHistoryFile, readHistory } from '../../../src/engine/history/history-file.ts';
+import {
+  appendHistory,
+  historyPath,
+  ownerOfHistoryFile,
+  readHistory,
+} from '../../../src/engine/history/history-file.ts';
 import { fillDisk, mountSmallDisk } from '../../support/full-disk.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -80,11 +85,12 @@ test('the longest names that pods may have are names of files', () => {
 });
 
 test('a file tells of which pod it is', () => {
-  expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl')).toEqual({ namespace: 'kube-system', name: 'etcd-edge1' });
-  expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl.1')).toBeUndefined();
+  expect(ownerOfHistoryFile('kube-system_etcd-edge1.jsonl')).toEqual({ namespace: 'kube-system', name: 'etcd-edge1' });
+  expect(ownerOfHistoryFile('kube-system_etcd-edge1.jsonl.1')).toBeUndefined();
+  expect(ownerOfHistoryFile('default_Job.pi.jsonl')).toEqual({ namespace: 'default', name: 'Job.pi' });
   // Its name is cut, and would be that of another pod.
   const long = { namespace: 'n'.repeat(60), name: 'p'.repeat(200) };
-  expect(podOfHistoryFile(basename(historyPath('/', long)))).toBeUndefined();
+  expect(ownerOfHistoryFile(basename(historyPath('/', long)))).toBeUndefined();
 });
 
 test('a named pipe in its place is neither waited for nor written to', async () => {

@@ -1,6 +1,6 @@
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { kindAndName, knownWorkloads } from './find-workload.ts';
+import { workloadNamed, knownWorkloads } from './find-workload.ts';
 import { notFound } from './not-found.ts';
 import { refusedHint } from './refused-manifest.ts';
 
@@ -16,7 +16,7 @@ export async function unknownWorkload(
   namespace: string | undefined,
   node: KnownNode | undefined,
 ): Promise<UserError | undefined> {
-  const named = kindAndName(word);
+  const named = workloadNamed(word);
   const [first] = word.split('/');
   if (named === undefined || node?.pods.some(({ pod }) => pod.metadata.namespace === first)) return undefined;
   const error = notFound(named, node ? knownWorkloads(node) : []);

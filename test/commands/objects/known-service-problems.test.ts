@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { knownServiceProblems } from '../../../src/commands/pod/known-service-problems.ts';
+import { knownServiceProblems } from '../../../src/commands/objects/known-service-problems.ts';
 import type { ManifestProblem } from '../../../src/engine/view/events.ts';
 import type { ServiceProblemSnapshot } from '../../../src/engine/view/service-problem.ts';
 import { headless, makeService } from '../../builders/services.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findPod } from '../../../src/commands/describe/find-pod.ts';
 import { withPod } from '../../../src/commands/pod/open-pod.ts';
-import { unknownWorkload } from '../../../src/commands/pod/unknown-workload.ts';
+import { unknownWorkload } from '../../../src/commands/objects/unknown-workload.ts';
 import type { WorkloadSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';

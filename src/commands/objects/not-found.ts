@@ -5,7 +5,7 @@ import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
 
 /** An object that a command found, by the word that names it. */
-interface Known {
+export interface Known {
   kind: SupportedKind;
   name: string;
   /** Absent or empty if it is in no namespace, or if that does not matter. */

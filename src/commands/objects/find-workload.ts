@@ -4,14 +4,8 @@ import { resolveKind } from '../../engine/applied/applied-object.ts';
 import type { EngineSnapshot, PodSnapshot, WorkloadSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { visible } from '../../text/visible-text.ts';
+import { kindAndName } from './kind-and-name.ts';
 import { notFound } from './not-found.ts';
-
-/** Joins a kind with the name after it: `deploy web` becomes `deploy/web`. */
-export function joinWorkloadKind(args: readonly string[]): string[] {
-  const [kind = '', ...names] = args;
-  const isKind = !kind.includes('/') && names.length > 0 && isWorkloadKind(resolveKind(kind) ?? '');
-  return isKind ? names.map((name) => `${kind}/${name}`) : [...args];
-}
 
 /**
  * Returns the workload that a word such as `deploy/web`, `deployment.apps/web` or `web` means. Throws a `UserError` if
@@ -23,15 +17,18 @@ export function findWorkload(snapshot: EngineSnapshot, word: string, namespace: 
   throw unknownWord(snapshot, word);
 }
 
-/** The kind and name in a word such as `deploy/web`. Returns undefined if it has no kind of workload. */
-export function kindAndName(word: string): Pick<WorkloadName, 'kind' | 'name'> | undefined {
-  const [kindWord = '', name = '', ...others] = word.split('/');
-  const kind = resolveKind(kindWord) ?? '';
-  return isWorkloadKind(kind) && name !== '' && others.length === 0 ? { kind, name } : undefined;
+/** The kind and name of a workload in a word such as `deploy/web`. Returns undefined if it has no kind of workload. */
+export function workloadNamed(word: string): Pick<WorkloadName, 'kind' | 'name'> | undefined {
+  const { kind = '', name = '' } = kindAndName(word) ?? {};
+  return isWorkloadKind(kind) ? { kind, name } : undefined;
 }
 
 /** The names of the workloads that the agent has, with the Jobs that CronJobs run. */
-export function knownWorkloads({ workloads = [] }: Pick<EngineSnapshot, 'workloads'>): WorkloadName[] {
+export function knownWorkloads({
+  workloads = [],
+}: {
+  workloads?: readonly (WorkloadName & Pick<WorkloadSnapshot, 'cronJob'>)[];
+}): WorkloadName[] {
   const runs = workloads.flatMap(({ namespace, cronJob }) =>
     (cronJob?.jobs ?? []).map(({ name }) => ({ kind: 'Job' as const, namespace, name })),
   );
@@ -48,7 +45,7 @@ export function workloadAt(
   word: string,
   namespace: string | undefined,
 ): WorkloadSnapshot | undefined {
-  if (kindAndName(word) === undefined) return undefined;
+  if (workloadNamed(word) === undefined) return undefined;
   const found = matchWorkload(snapshot, word, namespace);
   if (found === undefined && isPodOfOther(snapshot, word, namespace)) throw unknownWord(snapshot, word);
   return found;
@@ -93,7 +90,7 @@ export function podsOfWord(
 ): PodSnapshot[] | undefined {
   const workload = workloadAt(snapshot, word, namespace);
   if (workload !== undefined) return podsOfWorkload(snapshot, workload);
-  const named = kindAndName(word);
+  const named = workloadNamed(word);
   const cronJob = (snapshot.workloads ?? []).find(
     (one) =>
       named?.kind === 'Job' &&
@@ -106,7 +103,7 @@ export function podsOfWord(
 /** The error of a word that means no workload. It may be only a name. */
 function unknownWord(snapshot: EngineSnapshot, word: string): UserError {
   const known = knownWorkloads(snapshot);
-  const named = kindAndName(word);
+  const named = workloadNamed(word);
   if (named !== undefined) return notFound(named, known);
   const near = nearestName(
     word,

@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { register as registerDescribe } from '../../../src/commands/describe.ts';
 import { podsOfAgent } from '../../../src/commands/pod/pods-of-agent.ts';
-import { refusedManifest } from '../../../src/commands/pod/refused-manifest.ts';
+import { refusedManifest } from '../../../src/commands/objects/refused-manifest.ts';
 import { register as registerLogs } from '../../../src/commands/logs.ts';
 import { register as registerPs } from '../../../src/commands/ps.ts';
 import { register as registerWait } from '../../../src/commands/wait.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findDeclaringObject, isWithin } from '../../../src/commands/pod/declaring-object.ts';
+import { findDeclaringObject, isWithin } from '../../../src/commands/objects/declaring-object.ts';
 import { podText } from '../../builders/loaded-manifests.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 

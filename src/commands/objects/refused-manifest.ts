@@ -2,8 +2,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { visible } from '../../text/visible-text.ts';
 import { mayDeclare } from './declaring-object.ts';
-import { parseReference, type PodReference } from './resolve-pods.ts';
-import { brokenManifests } from './why-not-started.ts';
+import { parseReference, type PodReference } from './pod-reference.ts';
 
 /** What an agent knows about its manifests. */
 export type ManifestNode = Pick<EngineSnapshot, 'nodeName' | 'sources'>;
@@ -60,4 +59,11 @@ export async function unknownPodHint(
   if (refused !== undefined) return refused;
   if (near !== undefined) return `Did you mean ${near}?`;
   return brokenManifests((node?.sources ?? []).flatMap(({ problems }) => problems));
+}
+
+/** A hint for an unknown pod name if manifests are broken. Returns undefined if none is. */
+export function brokenManifests(problems: readonly ManifestProblem[]): string | undefined {
+  const broken = [...new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin))];
+  if (broken.length === 0) return undefined;
+  return `Manifests with errors declare no pods: ${broken.slice(0, 3).join(', ')}${broken.length > 3 ? ', …' : ''}. kubelet-ts ps shows the errors.`;
 }
