@@ -55,7 +55,8 @@ export function register(program: Command, deps: CommandDeps): void {
     .option('--junit <file>', 'write the result as JUnit XML, with one test case per container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      const { namesCronJob } = await import('./run-once/run-cron-job.ts');
+      const { namesCronJob, refuseOtherWorkloads } = await import('./run-once/run-cron-job.ts');
+      refuseOtherWorkloads(manifests);
       const cronJob = manifests.find(namesCronJob);
       if (cronJob !== undefined) refuseWithCronJob(manifests, flags);
       await runOnceWithReport({ cronJob, manifests: [...manifests, ...(flags.filename ?? [])], flags }, deps);

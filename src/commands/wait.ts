@@ -229,6 +229,10 @@ async function* snapshotsUntil(timeout: AbortSignal, socket: string): AsyncGener
 }
 
 function neverMet(name: string, because: string): UserError {
+  if (name.startsWith('CronJob/')) {
+    const hint = `Run it, and wait for the result: kubelet-ts run-once cronjob/${name.split('/')[2] ?? ''}`;
+    return new UserError(`${shownName(name)} ${because}`, { hint });
+  }
   if (name.startsWith('Job/')) {
     const shown = shownName(name);
     return new UserError(`${shown} ${because}`, { hint: `Find out why: kubelet-ts explain ${shown}` });

@@ -25,19 +25,20 @@ test.each([
   ['--dry-run=server', 'web'],
 ])('delete %s %s names the pod web alone', async (...words) => {
   const hint = 'No applied object has this name in namespace default.';
-  expect(await stderrOf(...words)).toBe(`error: pod "web" not found\nhint: ${hint}\n`);
+  expect(await stderrOf(...words)).toBe(`error: pods "web" not found\nhint: ${hint}\n`);
 });
 
 test.each([
   [
     'deploymnt/web',
-    'pod "web"',
+    'pods "web"',
     'No applied object has this name in namespace deploymnt. Did you mean deployment/web?',
   ],
-  ['confgmap/web', 'pod "web"', 'No applied object has this name in namespace confgmap. Did you mean configmap/web?'],
-  ['prod/web', 'pod "web"', 'No applied object has this name in namespace prod.'],
-  ['ingress/x', 'pod "x"', 'No applied object has this name in namespace ingress.'],
-  ['runtimeclass/x', 'runtimeclass.node.k8s.io "x"', 'No applied object has this name.'],
+  ['confgmap/web', 'pods "web"', 'No applied object has this name in namespace confgmap. Did you mean configmap/web?'],
+  ['prod/web', 'pods "web"', 'No applied object has this name in namespace prod.'],
+  ['deploy/nope', 'deployments.apps "nope"', 'No applied object has this name in namespace default.'],
+  ['ingress/x', 'pods "x"', 'No applied object has this name in namespace ingress.'],
+  ['runtimeclass/x', 'runtimeclasses.node.k8s.io "x"', 'No applied object has this name.'],
 ])('delete %s names no applied object', async (word, what, hint) => {
   expect(await stderrOf(word)).toBe(`error: ${what} not found\nhint: ${hint}\n`);
 });
@@ -49,7 +50,7 @@ test('delete -f says nothing about fields that have no effect, and leaves out ho
   const service = 'kind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}';
   await writeFile(file, [service, hook].map((object) => `apiVersion: v1\n${object}\n`).join('---\n'));
   const hint = 'No applied object has this name in namespace default.';
-  expect(await stderrOf('-f', file)).toBe(`error: service "web" not found\nhint: ${hint}\n`);
+  expect(await stderrOf('-f', file)).toBe(`error: services "web" not found\nhint: ${hint}\n`);
 });
 
 test('a word without a name is answered with all forms', () => {

@@ -244,3 +244,10 @@ test('retry of a Job whose pods have all succeeded says how to run one again', a
     hint: 'Run one of them again: kubelet-ts retry pi-edge1',
   });
 });
+
+test.each([
+  ['cronjob/dump', 'Run it now: kubelet-ts run-once cronjob/dump'],
+  ['job/pi', 'Find out why: kubelet-ts describe job/pi'],
+])('stop of %s without pods says what to do', async (word, hint) => {
+  await expect(ofJobs('stop', {}, word)).rejects.toMatchObject({ message: `${word} has no pods`, hint });
+});

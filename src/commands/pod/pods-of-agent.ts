@@ -11,7 +11,7 @@ import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visible } from '../../text/visible-text.ts';
 import { patientSocket } from '../io/patient-socket.ts';
 import { podsOfWord } from '../objects/find-workload.ts';
-import { joinKind } from '../objects/kind-and-name.ts';
+import { joinKind, kindAndName } from '../objects/kind-and-name.ts';
 import { resolvePods, withoutPodKind } from './resolve-pods.ts';
 import { unknownWorkload } from '../objects/unknown-workload.ts';
 import { unknownPodHint } from '../objects/refused-manifest.ts';
@@ -64,7 +64,7 @@ async function podsNamed(
     const pods = podsOfWord(snapshot, word, namespace)?.map(({ pod }) => pod);
     if (pods === undefined) return [await podNamed(snapshot, word, namespace)];
     const [first] = pods;
-    if (first === undefined) throw new UserError(`${visible(word)} has no pods`);
+    if (first === undefined) throw hasNoPods(word);
     const chosen = pods.filter(isConcerned);
     if (chosen.length > 0) return chosen.map(({ metadata }) => refOf(metadata));
     throw new UserError(`all pods of ${visible(word)} have finished`, {
@@ -72,6 +72,12 @@ async function podsNamed(
     });
   });
   return (await Promise.all(found)).flat();
+}
+
+function hasNoPods(word: string): UserError {
+  const isCronJob = kindAndName(word)?.kind === 'CronJob';
+  const hint = isCronJob ? `Run it now: kubelet-ts run-once ${word}` : `Find out why: kubelet-ts describe ${word}`;
+  return new UserError(visible(`${word} has no pods`), { hint: visible(hint) });
 }
 
 const refOf = ({ namespace, name, uid }: PodRef): PodRef => ({ namespace, name, uid });

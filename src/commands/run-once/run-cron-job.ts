@@ -13,9 +13,23 @@ import { visible } from '../../text/visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { timeLimit } from '../io/time-limit.ts';
 import { patientSocket } from '../io/patient-socket.ts';
-import { knownWorkloads, podsOfRun, workloadAt } from '../objects/find-workload.ts';
+import { knownWorkloads, podsOfRun, workloadAt, workloadNamed } from '../objects/find-workload.ts';
 import { notFound } from '../objects/not-found.ts';
 import { JobOutput, type OutputRequest } from './job-output.ts';
+
+/** Throws a `UserError` if an arg names a workload that does not run once, such as `deploy/web`, and no file. */
+export function refuseOtherWorkloads(args: readonly string[]): void {
+  for (const arg of args) {
+    const { kind, name = '' } = existsSync(arg) ? {} : (workloadNamed(arg) ?? {});
+    if (kind === undefined || kind === 'CronJob') continue;
+    const named = visible(`${kind.toLowerCase()}/${name}`);
+    const hint =
+      kind === 'Job'
+        ? `Run its failed pods again: kubelet-ts retry ${named}`
+        : `Restart it: kubelet-ts restart ${named}`;
+    throw new UserError(`run-once runs manifests or a CronJob, and ${visible(arg)} is neither`, { hint });
+  }
+}
 
 /** Returns true for `cronjob/NAME` or `cj/NAMESPACE/NAME`, unless there is a file of this name. */
 export function namesCronJob(word: string): boolean {

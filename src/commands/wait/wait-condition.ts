@@ -75,7 +75,8 @@ const workloadWithKey = (name: string, { workloads = [] }: EngineSnapshot): Work
   workloads.find((workload) => workloadKey(workload) === name);
 
 function workloadMeets(workload: WorkloadSnapshot, condition: WaitCondition | FieldCondition): boolean {
-  const { desired, current, ready, available, updated, conditions, job } = workload;
+  const { desired, current, ready, available, updated, conditions, job, cronJob } = workload;
+  if (cronJob !== undefined && isOfJob(condition)) return false;
   if (typeof condition !== 'string') {
     const counts = { replicas: current, readyReplicas: ready, availableReplicas: available, updatedReplicas: updated };
     return hasField({ status: { ...(job ?? counts), conditions } }, condition);
@@ -93,13 +94,20 @@ function workloadMeets(workload: WorkloadSnapshot, condition: WaitCondition | Fi
   }
 }
 
+/** True for a condition that Jobs and pods have, and CronJobs do not. */
+function isOfJob(condition: WaitCondition | FieldCondition): boolean {
+  if (typeof condition !== 'string') return condition.text.startsWith('condition=');
+  return condition === 'ready' || condition === 'completed';
+}
+
 /** Why the condition will never be met, such as a rollback of the manifest. Returns undefined if it may be. */
 export function unreachableBecause(
   name: string,
   condition: WaitCondition | FieldCondition,
   snapshot: EngineSnapshot,
 ): string | undefined {
-  const job = workloadWithKey(name, snapshot)?.job;
+  const { cronJob, job } = workloadWithKey(name, snapshot) ?? {};
+  if (cronJob !== undefined && isOfJob(condition)) return 'has no such condition, only its Jobs do';
   if (job?.result === 'Failed' && (condition === 'ready' || condition === 'completed')) return 'has failed';
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   const { reason, message } = declared?.waitingUpdate ?? {};

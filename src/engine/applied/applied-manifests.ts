@@ -20,6 +20,7 @@ import {
   type KeptObject,
   misspeltKind,
   objectOfText,
+  pluralName,
   resourceName,
 } from './applied-object.ts';
 
@@ -130,7 +131,8 @@ export class AppliedManifests {
       const place = namespace === '' ? '' : ` in namespace ${namespace}`;
       const near = misspeltKind({ kind, namespace, name });
       const question = near === undefined ? '' : ` Did you mean ${near}?`;
-      return new RequestRefused('missing', `${what} not found`, `No applied object has this name${place}.${question}`);
+      const missing = `${pluralName(kind)} "${name}" not found`;
+      return new RequestRefused('missing', missing, `No applied object has this name${place}.${question}`);
     }
     if (!declarer.startsWith(this.folder.path))
       return new RequestRefused('conflict', `${what} is declared by ${declarer}`, 'Remove it there.');

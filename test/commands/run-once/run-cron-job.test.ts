@@ -88,6 +88,8 @@ test('a Job that failed without a failed container exits with 1', async () => {
 
 test.each([
   [['cronjob/nope'], 'cronjobs.batch "nope" not found'],
+  [['deploy/web'], 'run-once runs manifests or a CronJob, and deploy/web is neither'],
+  [['job/pi'], 'run-once runs manifests or a CronJob, and job/pi is neither'],
   [['cronjob/dump', 'pod.yaml'], 'name one CronJob, or manifests'],
   [['cronjob/dump', '--env', 'A=b'], '--env has no effect on a declared CronJob'],
   [['cronjob/dump'], `kubelet-ts exited before job ${job} had finished`],

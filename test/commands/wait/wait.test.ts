@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { register } from '../../../src/commands/wait.ts';
+import type { WorkloadSnapshot } from '../../../src/engine/view/snapshot.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { makeEntry, makeSnapshot } from '../../tui/make-snapshot.ts';
 import { startFakeAgent } from '../fake-agent.ts';
@@ -82,3 +83,24 @@ test('the help names every form of a condition', () => {
       '(choices: "ready", "completed", "updated", "deleted", "condition=", "jsonpath=", default: "ready")',
   );
 });
+
+test.each(['completed', 'ready', 'condition=Complete', 'condition=Failed'])(
+  'a CronJob is never %s, and the error names what can be awaited',
+  async (condition) => {
+    const rootDir = await temporaryFolder();
+    const counts = { desired: 0, current: 0, ready: 0, available: 0, updated: 0 };
+    const workload: WorkloadSnapshot = {
+      ...{ kind: 'CronJob', namespace: 'default', name: 'dump', ...counts, conditions: [], pods: [] },
+      cronJob: { schedule: '@daily', isSuspended: false, jobs: [] },
+    };
+    const snapshot = makeSnapshot([], { workloads: [workload] });
+    await startFakeAgent(rootDir, { '/v1/agent': { pid: 1 }, '/v1/snapshot': snapshot });
+    const program = new Command();
+    register(program, makeDeps(makeRuntime([], [])));
+    const args = ['wait', '--root-dir', rootDir, 'cronjob/dump', '--timeout', '1h', '--for', condition];
+    await expect(program.parseAsync(args, { from: 'user' })).rejects.toMatchObject({
+      message: 'cronjob.batch/dump has no such condition, only its Jobs do',
+      hint: 'Run it, and wait for the result: kubelet-ts run-once cronjob/dump',
+    });
+  },
+);

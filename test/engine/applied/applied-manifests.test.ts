@@ -220,7 +220,7 @@ test('a pod is deleted by both of its names, and once', async () => {
   }
   await expect(remove()).rejects.toMatchObject({
     kind: 'missing',
-    message: 'pod "web" not found',
+    message: 'pods "web" not found',
     hint: 'No applied object has this name in namespace default.',
   });
 });
