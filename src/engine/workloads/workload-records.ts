@@ -20,14 +20,14 @@ import {
 interface Deps {
   rootDir: string;
   logger: Logger;
+  /** How many records remain of workloads that the sources may have left out by mistake. Defaults to 500. */
+  maxDoubtful?: number;
 }
 
 /** Holds a template as large as the largest manifest. */
 const maxFileBytes = 16 * 1024 * 1024;
 /** How long the record of a workload waits for another source to declare it. */
 const maxUndeclaredMs = 3_600_000;
-/** How many records remain of workloads that the sources may have left out by mistake. */
-const maxDoubtful = 500;
 
 /** Reads the records of all workloads, for programs that run next to the agent. Skips files that are not records. */
 export async function readWorkloadRecords(rootDir: string): Promise<WorkloadRecord[]> {
@@ -128,6 +128,7 @@ export class WorkloadRecords {
    * `mayBeWrong` is true, the others do not expire; only the newest of them remain.
    */
   setOthersUndeclared(declared: ReadonlySet<string>, since: number, mayBeWrong: boolean): void {
+    const { maxDoubtful = 500 } = this.deps;
     const isDoubtful = mayBeWrong && ![...this.records.keys()].some((key) => declared.has(key));
     for (const [key, record] of this.records) {
       const known = this.undeclared.get(key);
