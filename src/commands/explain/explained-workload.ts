@@ -27,7 +27,11 @@ export function explainWorkload(workload: WorkloadSnapshot, now: number): Worklo
     isGood,
     ways = [],
   } = explainUnwritten(workload) ??
-  (workload.cronJob ? explainCron(workload, now) : workload.job ? explainJob(workload) : explainReplicas(workload));
+  (workload.cronJob
+    ? explainCron(workload, now)
+    : workload.job
+      ? explainJob(workload, now)
+      : explainReplicas(workload));
   const evidence = bad.map(({ type, reason, message }) => ({
     from: `condition ${type}`,
     text: `${reason}: ${message}`,
@@ -63,15 +67,17 @@ function explainReplicas({ kind, name, desired, updated, available, conditions }
     : { cause, isGood };
 }
 
-function explainJob({ job, conditions }: WorkloadSnapshot): Finding {
-  const { result, isSuspended, active = 0, succeeded = 0, failed = 0, completions = 1 } = job ?? {};
+function explainJob({ job, conditions }: WorkloadSnapshot, now: number): Finding {
+  const { result, isSuspended, active = 0, succeeded = 0, failed = 0, completions = 1, nextRetryTime } = job ?? {};
   const counts = `${succeeded} of ${completions} pods succeeded, ${failed} failed, ${active} are active`;
   const why = conditions.find(({ type }) => type === 'Failed' || type === 'FailureTarget')?.message;
   if (result === 'Failed') return { cause: `it failed: ${why ?? counts}`, isGood: false };
   if (result === 'Complete') return { cause: 'it is complete', isGood: true };
   if (isSuspended === true)
     return { cause: 'it is suspended', isGood: false, ways: ['Set suspend: false in its manifest.'] };
-  return { cause: counts, isGood: failed === 0 };
+  const retry =
+    nextRetryTime === undefined ? '' : `, the next try is in ${humanDuration(Math.max(0, nextRetryTime - now))}`;
+  return { cause: `${counts}${retry}`, isGood: failed === 0 };
 }
 
 function explainCron({ name, cronJob }: WorkloadSnapshot, now: number): Finding {

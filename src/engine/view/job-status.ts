@@ -13,6 +13,8 @@ export interface JobStatus {
   /** Absent unless it has a limit per index. */
   failedIndexes?: string;
   isSuspended: boolean;
+  /** When the next pod replaces a failed one. Absent if none waits for its back-off. */
+  nextRetryTime?: number;
   startTime?: number;
   /** When all its pods had stopped. */
   finishedAt?: number;

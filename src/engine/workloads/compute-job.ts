@@ -41,6 +41,8 @@ export interface JobDecision {
   isExpired?: boolean;
   /** Milliseconds until the next decision, if no pod changes. Absent if nothing is due. */
   nextMs?: number;
+  /** Milliseconds until the next pod replaces a failed one. Absent if none waits for its back-off. */
+  retryMs?: number;
 }
 
 /** Back-off after the first failure, and its limit. kubelet: pkg/controller/job/job_controller.go */
@@ -71,6 +73,7 @@ export function computeJob(
 
 class Decision {
   private nextMs = Infinity;
+  private retryMs = Infinity;
 
   constructor(
     private readonly job: DeclaredJob,
@@ -97,6 +100,7 @@ class Decision {
       pods,
       ...(isExpired && { isExpired }),
       ...(Number.isFinite(this.nextMs) && { nextMs: Math.max(1, Math.ceil(this.nextMs)) }),
+      ...(Number.isFinite(this.retryMs) && { retryMs: Math.ceil(this.retryMs) }),
     };
   }
 
@@ -278,7 +282,9 @@ class Decision {
 
   private backsOff(failures: number, failedAt: number | undefined): boolean {
     if (failures === 0 || failedAt === undefined) return false;
-    return !this.isOver(failedAt, Math.min(maxBackOffMs, backOffMs * 2 ** (failures - 1)));
+    const leftMs = this.leftMs(failedAt, Math.min(maxBackOffMs, backOffMs * 2 ** (failures - 1)));
+    if (leftMs > 0) this.retryMs = Math.min(this.retryMs, leftMs);
+    return leftMs > 0;
   }
 
   private stop(slots: readonly number[]): void {
@@ -299,6 +305,7 @@ class Decision {
     });
     if (outcome === undefined) return;
     this.nextMs = Infinity;
+    this.retryMs = Infinity;
     record.outcome = outcome;
     if (record.stopping.length === 0) record.finishedAt = time.now;
   }
@@ -327,11 +334,15 @@ class Decision {
     return [...lastIndexes(succeeded, maxSeenPods), ...failed.slice(-maxSeenPods)];
   }
 
-  /** True if a time has passed since a stamp. If not, the next decision is due when it has. */
   private isOver(stamp: number, periodMs: number): boolean {
+    return this.leftMs(stamp, periodMs) <= 0;
+  }
+
+  /** Returns how much of a period since a stamp is left. The next decision is due when none is. */
+  private leftMs(stamp: number, periodMs: number): number {
     const leftMs = periodMs - this.time.since(stamp);
     if (leftMs > 0) this.nextMs = Math.min(this.nextMs, leftMs);
-    return leftMs <= 0;
+    return leftMs;
   }
 
   /** Returns the indexes with an active pod, in their order. */

@@ -37,7 +37,7 @@ function decideJob(job: DeclaredJob, { record, earlier, ownerOf, statusOf, time 
   const { job: before } = record;
   const decision = computeJob(job, before, statusOf, time);
   const pods = wantedPods([decision], earlier);
-  const status = jobStatus(decision, statusOf);
+  const status = jobStatus(decision, statusOf, time.now);
   const conditions = [...conditionsOf(decision), ...takenNames([decision], pods, ownerOf)];
   return {
     pods,
@@ -54,7 +54,7 @@ function decideCron(cron: DeclaredCronJob, { record, earlier, ownerOf, statusOf,
   const { cron: before, runsAt, ...rest } = record;
   const schedule = parseCronSchedule(cron.schedule, cron.timeZone);
   const decision = computeCron(cron, schedule, before, statusOf, time, runsAt);
-  const jobs = decision.runs.map((run) => ({ name: run.job.name, ...jobStatus(run, statusOf) }));
+  const jobs = decision.runs.map((run) => ({ name: run.job.name, ...jobStatus(run, statusOf, time.now) }));
   const pods = wantedPods(decision.runs, earlier);
   const conditions = takenNames(decision.runs, pods, ownerOf);
   const { nextRunAt } = decision;
@@ -99,7 +99,7 @@ function takenNames(jobs: readonly JobDecision[], wanted: readonly WantedPod[], 
   return replicaFailures(failures);
 }
 
-function jobStatus({ job, pods, record }: JobDecision, statusOf: StatusOfPod): JobStatus {
+function jobStatus({ job, pods, record, retryMs }: JobDecision, statusOf: StatusOfPod, now: number): JobStatus {
   const { completions, isIndexed, isSuspended, backoffLimitPerIndex } = job.rules;
   const active = pods.filter(({ slot }) => record.slots[slot]?.state === 'active');
   const ready = active.filter((id) => isPodReady(statusOf(jobPodUID(job, id, podUIDHash))));
@@ -113,6 +113,8 @@ function jobStatus({ job, pods, record }: JobDecision, statusOf: StatusOfPod): J
     ...(isIndexed && { completedIndexes: formatIndexRanges(record.succeeded) }),
     ...(backoffLimitPerIndex !== undefined && { failedIndexes: formatIndexRanges(record.failedIndexes) }),
     isSuspended,
+    // A whole second, so that the same decision has the same status.
+    ...(retryMs !== undefined && { nextRetryTime: Math.round((now + retryMs) / 1000) * 1000 }),
     ...(record.startedAt !== undefined && { startTime: record.startedAt }),
     ...(record.finishedAt !== undefined && { finishedAt: record.finishedAt }),
     ...(record.outcome && { result: record.outcome.result }),

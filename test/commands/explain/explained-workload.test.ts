@@ -45,6 +45,13 @@ test.each<[string, Partial<WorkloadSnapshot>, boolean, string, string[]]>([
   ],
   ['a Job', { kind: 'Job', job }, true, '1 of 3 pods succeeded, 0 failed, 1 are active', []],
   [
+    'a Job that waits to replace a failed pod',
+    { kind: 'Job', job: { ...job, failed: 2, active: 0, nextRetryTime: noon + 20_000 } },
+    false,
+    '1 of 3 pods succeeded, 2 failed, 0 are active, the next try is in 20s',
+    [],
+  ],
+  [
     'a failed Job',
     {
       kind: 'Job',

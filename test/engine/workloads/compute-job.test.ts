@@ -39,11 +39,11 @@ test('three completions run two at a time', () => {
 test('a failed pod is replaced after 10 s, 20 s and so on, until the limit', () => {
   const world = new JobWorld(makeJob({ backoffLimit: 2 }));
   world.fail(0);
-  expect(world.decide().nextMs).toBe(10_000);
+  expect(world.decide()).toMatchObject({ nextMs: 10_000, retryMs: 10_000 });
   expect(world.seen('Failed')).toEqual(['0']);
   world.decide(9);
   expect(world.running()).toEqual([]);
-  world.decide(1);
+  expect(world.decide(1).retryMs).toBeUndefined();
   expect(world.running()).toEqual(['0#1']);
   world.fail(0);
   expect(world.decide().nextMs).toBe(20_000);
