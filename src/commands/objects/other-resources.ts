@@ -8,7 +8,9 @@ export function otherResourceHint(args: string): string | undefined {
 }
 
 function hintOf(word: string): string | undefined {
-  const singular = [word, word.replace(/s$/, ''), word.replace(/es$/, '')].map((name) => name.toLowerCase());
+  const singular = [word, word.replace(/s$/, ''), word.replace(/es$/, ''), word.replace(/ies$/, 'y')].map((name) =>
+    name.toLowerCase(),
+  );
   return otherResources.find(({ names }) => names.some((name) => singular.includes(name)))?.hint;
 }
 
@@ -23,7 +25,12 @@ const otherResources: readonly { names: readonly string[]; hint: string }[] = [
     hint: 'List workloads: kubelet-ts get all. Show one: kubelet-ts describe deploy/web',
   },
   {
-    names: [...['namespace', 'ns', 'ingress', 'ing', 'serviceaccount', 'sa', 'endpoint', 'ep']],
+    names: [
+      ...['namespace', 'ns', 'ingress', 'ing', 'ingressclass', 'serviceaccount', 'sa', 'endpoint', 'ep'],
+      ...['networkpolicy', 'netpol', 'storageclass', 'sc', 'horizontalpodautoscaler', 'hpa'],
+      ...['poddisruptionbudget', 'pdb', 'resourcequota', 'limitrange', 'rolebinding', 'clusterrole'],
+      ...['clusterrolebinding', 'customresourcedefinition', 'crd'],
+    ],
     hint: 'List pods: kubelet-ts ps. Check everything that a folder declares: kubelet-ts validate FOLDER',
   },
 ];
