@@ -82,7 +82,7 @@ async function explainOne(
   const pods = last === undefined ? podsOfWorkload(snapshot, workload) : podsOfRun(snapshot, workload, last);
   const unfinished = pods.filter(({ pod }) => pod.status?.phase !== 'Succeeded');
   const ofPods = await Promise.all(unfinished.map(({ pod }) => explainedPod(deps, podKey(pod.metadata), flags)));
-  const unwell = ofPods.filter(({ stage, ways }) => stage !== 'running' || ways.length > 0);
+  const unwell = ofPods.filter(({ stage, fixes }) => stage !== 'running' || fixes.length > 0);
   if (flags.output !== undefined) {
     const shown = unwell.map((one) => ({ ...one, text: undefined }));
     deps.stdout.write(await objectText({ ...explained, pods: shown }, flags.output));

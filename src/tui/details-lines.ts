@@ -56,9 +56,9 @@ function factLines(entry: PodSnapshot, now: number): Line[] {
 /** The explanation of a pod that is not well. */
 function reasonLines(entry: PodSnapshot, node: EngineSnapshot): Line[] {
   if (isWell(entry, node)) return [];
-  const { stage, cause, ways } = explainPod({ ...entry, node });
+  const { stage, cause, fixes } = explainPod({ ...entry, node });
   if (stage === 'running') return [];
-  return [fact('Reason', cause, { color: 'yellow' }), ...ways.map((way) => fact('To do', way, { color: 'cyan' }))];
+  return [fact('Reason', cause, { color: 'yellow' }), ...fixes.map((fix) => fact('To do', fix, { color: 'cyan' }))];
 }
 
 /** Conditions that have a message. */

@@ -746,10 +746,10 @@ async function operate(world: World, engine: Engine, action: OperationRequest['a
 }
 
 describe('explain names the true cause and a way out of', () => {
-  test.each(rows)('%s', async (_name, trouble, stage, cause, way) => {
+  test.each(rows)('%s', async (_name, trouble, stage, cause, fix) => {
     const explanation = await explained(trouble);
     expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
-    expect(explanation.ways.join('\n')).toContain(way);
+    expect(explanation.fixes.join('\n')).toContain(fix);
   });
 });
 
@@ -792,7 +792,7 @@ test('a task that failed once and then succeeded is no trouble beside a containe
       await world.pass(30_000);
     },
   });
-  expect(explanation).toMatchObject({ stage: 'running', ways: [] });
+  expect(explanation).toMatchObject({ stage: 'running', fixes: [] });
 });
 
 test.each([

@@ -516,7 +516,7 @@ test.each([
       cause:
         'main did not start: its start was cut off, because kubelet-ts or the runtime was killed; restartPolicy Never does not start it again',
       evidence: [{ text: 'exited with code 128 (StartError): failed to create containerd task: context canceled' }],
-      ways: ['Run it again: kubelet-ts retry pi'],
+      fixes: ['Run it again: kubelet-ts retry pi'],
     },
   ]);
   await engine.kubelet.operate({ action: 'retry', pod: { namespace: 'default', name: 'pi-edge1' } });

@@ -94,7 +94,7 @@ test('explain -o json has the facts of the page, with the last five lines of the
     stage: 'back-off',
     container: 'app',
     cause: 'exits with code 3',
-    ways: ['Read its output: kubelet-ts logs -p lines', 'Correct the program, its arguments or its configuration.'],
+    fixes: ['Read its output: kubelet-ts logs -p lines', 'Correct the program, its arguments or its configuration.'],
   });
   expect(evidence.at(-1)).toEqual({ from: 'log of app', text: 'line 3\nline 4\nline 5\nline 6\nline 7' });
   expect(Number.isInteger(nextTryAt)).toBe(true);
@@ -226,7 +226,7 @@ test('of a pod whose init container runs and waits, explain, ps and logs show th
     container: 'wait',
     cause,
     evidence: [{ from: 'container wait' }, { from: 'log of wait', text: 'no mqtt yet' }],
-    ways: ['Read its output: kubelet-ts logs stalled -c wait'],
+    fixes: ['Read its output: kubelet-ts logs stalled -c wait'],
   });
   expect((await agent.cli(['ps', 'stalled', '--no-headers'])).stdout).toMatch(
     new RegExp(`^default +stalled-edge1 +0/1 +Init:0/1 +0 +\\w+ +${cause}\\n$`),

@@ -76,7 +76,7 @@ function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
     stage: 'finished',
     cause: 'no manifest declares it any more',
     evidence: last === undefined ? [] : [{ from: `event ${last.reason}`, at: last.lastAt, text: last.message }],
-    ways: ['Put its manifest back to run it again.', `Read its past: kubelet-ts describe ${namespace}/${name}`],
+    fixes: ['Put its manifest back to run it again.', `Read its past: kubelet-ts describe ${namespace}/${name}`],
   };
 }
 

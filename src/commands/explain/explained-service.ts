@@ -29,7 +29,7 @@ interface Finding {
   cause: string;
   evidence: Evidence[];
   /** Remedies, most likely first, each an edit or a command. Empty if nothing needs to be done. */
-  ways: string[];
+  fixes: string[];
 }
 
 /** A Service and what belongs to it. */
@@ -74,7 +74,7 @@ export function explainService(
   );
   const at = (stage: ServiceProblem['stage']): Finding | undefined => {
     const problem = known.find((one) => one.stage === stage);
-    return problem && { stage, cause: problem.message, evidence: [], ways: [problem.hint] };
+    return problem && { stage, cause: problem.message, evidence: [], fixes: [problem.hint] };
   };
   const pods = snapshot.pods.filter(({ pod: { metadata } }) =>
     isSelected(subject.service, { namespace: metadata.namespace, labels: metadata.labels ?? {} }),
@@ -95,7 +95,7 @@ function explainPods(service: Service, pods: readonly PodSnapshot[]): Finding | 
       stage: 'endpoints',
       cause: `selects no pod: none in namespace ${namespace} has the labels ${labels.join(',')}`,
       evidence: [],
-      ways: [`Correct its selector, or the labels: kubelet-ts get pods -n ${namespace} --show-labels`],
+      fixes: [`Correct its selector, or the labels: kubelet-ts get pods -n ${namespace} --show-labels`],
     };
   const usable = pods.filter(({ pod }) => publishNotReadyAddresses || isPodReady(pod.status));
   if (usable.length === 0)
@@ -103,7 +103,7 @@ function explainPods(service: Service, pods: readonly PodSnapshot[]): Finding | 
       stage: 'endpoints',
       cause: 'has no endpoints, because none of its pods is Ready',
       evidence: podEvidence(pods),
-      ways: pods.slice(0, 1).map(({ pod }) => `Find out why: kubelet-ts explain ${podKey(pod.metadata)}`),
+      fixes: pods.slice(0, 1).map(({ pod }) => `Find out why: kubelet-ts explain ${podKey(pod.metadata)}`),
     };
   const found = usable.map(toServicePod);
   const port = ports.find(({ targetPort, protocol }) => {
@@ -117,7 +117,7 @@ function explainPods(service: Service, pods: readonly PodSnapshot[]): Finding | 
       stage: 'endpoints',
       cause: `has no endpoints for port ${port.port}, because no Ready pod has a ${port.protocol} port named ${port.targetPort}`,
       evidence: podEvidence(pods),
-      ways: ['Name a port of the container so, or write its number as targetPort.'],
+      fixes: ['Name a port of the container so, or write its number as targetPort.'],
     }
   );
 }
@@ -135,7 +135,7 @@ const podEvidence = (pods: readonly PodSnapshot[]): Evidence[] =>
   }));
 
 function serving({ service, addresses, allocation }: ServiceSubject, pods: readonly PodSnapshot[]): Finding {
-  const good = { stage: 'serving' as const, ways: [] };
+  const good = { stage: 'serving' as const, fixes: [] };
   if (service.type === 'ExternalName')
     return { ...good, cause: `its name leads to ${service.externalName}`, evidence: [] };
   if (!hasClusterIP(service) || allocation === undefined)

@@ -14,7 +14,7 @@ export interface WorkloadExplanation {
   cause: string;
   evidence: Evidence[];
   /** Remedies, each a command. Those for its pods are in the explanations of the pods. */
-  ways: string[];
+  fixes: string[];
 }
 
 /** Explains a workload by its counts and conditions. `now` is in milliseconds since the epoch. */
@@ -25,7 +25,7 @@ export function explainWorkload(workload: WorkloadSnapshot, now: number): Worklo
   const {
     cause,
     isGood,
-    ways = [],
+    fixes = [],
   } = explainUnwritten(workload) ??
   (workload.cronJob
     ? explainCron(workload, now)
@@ -36,20 +36,20 @@ export function explainWorkload(workload: WorkloadSnapshot, now: number): Worklo
     from: `condition ${type}`,
     text: `${reason}: ${message}`,
   }));
-  return { namespace, name, isGood: isGood && bad.length === 0, cause, evidence, ways };
+  return { namespace, name, isGood: isGood && bad.length === 0, cause, evidence, fixes };
 }
 
 interface Finding {
   cause: string;
   isGood: boolean;
-  ways?: string[];
+  fixes?: string[];
 }
 
 /** Its record must be on disk before a pod of a Job starts. */
 function explainUnwritten({ conditions }: WorkloadSnapshot): Finding | undefined {
   const unwritten = conditions.find(({ reason }) => reason === reasons.recordNotWritten);
-  const ways = ['Make room on the disk, or mount it writable: df -h; df -i; findmnt'];
-  return unwritten && { cause: unwritten.message, isGood: false, ways };
+  const fixes = ['Make room on the disk, or mount it writable: df -h; df -i; findmnt'];
+  return unwritten && { cause: unwritten.message, isGood: false, fixes };
 }
 
 function explainReplicas({ kind, name, desired, updated, available, conditions }: WorkloadSnapshot): Finding {
@@ -60,10 +60,10 @@ function explainReplicas({ kind, name, desired, updated, available, conditions }
   if (updated >= desired) return { cause: counts, isGood };
   const cause = `${counts}, ${updated} of them up to date`;
   if (has('DeploymentPaused'))
-    return { cause, isGood, ways: [`Continue its rollout: kubelet-ts rollout resume ${word}`] };
-  if (has('OnDelete')) return { cause, isGood, ways: [`Update its pods: kubelet-ts restart ${word}`] };
+    return { cause, isGood, fixes: [`Continue its rollout: kubelet-ts rollout resume ${word}`] };
+  if (has('OnDelete')) return { cause, isGood, fixes: [`Update its pods: kubelet-ts restart ${word}`] };
   return has('ProgressDeadlineExceeded')
-    ? { cause, isGood: false, ways: [`Go back to the earlier revision: kubelet-ts rollout undo ${word}`] }
+    ? { cause, isGood: false, fixes: [`Go back to the earlier revision: kubelet-ts rollout undo ${word}`] }
     : { cause, isGood };
 }
 
@@ -74,7 +74,7 @@ function explainJob({ job, conditions }: WorkloadSnapshot, now: number): Finding
   if (result === 'Failed') return { cause: `it failed: ${why ?? counts}`, isGood: false };
   if (result === 'Complete') return { cause: 'it is complete', isGood: true };
   if (isSuspended === true)
-    return { cause: 'it is suspended', isGood: false, ways: ['Set suspend: false in its manifest.'] };
+    return { cause: 'it is suspended', isGood: false, fixes: ['Set suspend: false in its manifest.'] };
   const retry =
     nextRetryTime === undefined ? '' : `, the next try is in ${humanDuration(Math.max(0, nextRetryTime - now))}`;
   return { cause: `${counts}${retry}`, isGood: failed === 0 };
@@ -83,8 +83,8 @@ function explainJob({ job, conditions }: WorkloadSnapshot, now: number): Finding
 function explainCron({ name, cronJob }: WorkloadSnapshot, now: number): Finding {
   const { isSuspended = false, jobs = [], nextScheduleTime } = cronJob ?? {};
   if (isSuspended) {
-    const ways = ['Set suspend: false in its manifest.', `Run it once: kubelet-ts run-once cronjob/${name}`];
-    return { cause: 'it is suspended', isGood: false, ways };
+    const fixes = ['Set suspend: false in its manifest.', `Run it once: kubelet-ts run-once cronjob/${name}`];
+    return { cause: 'it is suspended', isGood: false, fixes };
   }
   const next = nextScheduleTime === undefined ? 'never' : `in ${humanDuration(nextScheduleTime - now)}`;
   const active = jobs.filter(({ finishedAt }) => finishedAt === undefined).length;

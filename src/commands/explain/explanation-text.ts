@@ -12,7 +12,7 @@ type Explained = Omit<LocatedExplanation, 'stage'> & Pick<LocatedExplanation | S
 /** An explanation for a person. `now` is in milliseconds since the epoch. */
 export function explanationText(explanation: Explained, now: number, painter: Painter = paint(false)): string {
   const { namespace, name, stage, cause, container, nextTryAt, nextTryWhen } = explanation;
-  const isGood = (stage === 'running' || stage === 'serving') && explanation.ways.length === 0;
+  const isGood = (stage === 'running' || stage === 'serving') && explanation.fixes.length === 0;
   const title = `${painter('bold', printable(`${namespace}/${name}`))}: ${painter(isGood ? 'green' : 'red', stage)}`;
   const next =
     nextTryAt === undefined || nextTryAt <= now
@@ -35,7 +35,7 @@ export function explanationText(explanation: Explained, now: number, painter: Pa
     ),
     ...section(
       'What to do',
-      explanation.ways.map((way) => `- ${printable(way)}`),
+      explanation.fixes.map((fix) => `- ${printable(fix)}`),
       painter,
     ),
     '',
@@ -44,7 +44,7 @@ export function explanationText(explanation: Explained, now: number, painter: Pa
 
 /** An explanation of a workload, and those of its pods that are not well. */
 export function workloadExplanationText(
-  { namespace, name, isGood, cause, evidence, ways }: WorkloadExplanation,
+  { namespace, name, isGood, cause, evidence, fixes }: WorkloadExplanation,
   pods: readonly LocatedExplanation[],
   now: number,
   painter: Painter = paint(false),
@@ -56,7 +56,7 @@ export function workloadExplanationText(
     ...section('Evidence', lines, painter),
     ...section(
       'What to do',
-      ways.map((way) => `- ${printable(way)}`),
+      fixes.map((fix) => `- ${printable(fix)}`),
       painter,
     ),
     '',

@@ -21,7 +21,7 @@ export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined
     cause: message.replace(/^W/, 'w'),
     field: 'metadata.annotations[kubelet-ts.io/depends-on]',
     evidence: [{ from: 'status', text: `${reasons.waitingForPods}: ${message}` }],
-    ways: [
+    fixes: [
       ...(missing === undefined
         ? []
         : [`Declare ${missing} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]),
@@ -33,14 +33,14 @@ export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined
 
 /** Returns a refused admission as a finding. */
 export function refusalFinding(reason: string, message: string, subject: Pick<Subject, 'pod'>): Finding {
-  const { stage = 'admission', field, ways } = refusals.find(({ pattern }) => pattern.test(reason)) ?? anyRefusal;
+  const { stage = 'admission', field, fixes } = refusals.find(({ pattern }) => pattern.test(reason)) ?? anyRefusal;
   const shown = fieldOf(message) ?? field;
   return {
     stage,
     ...(shown !== undefined && { field: shown }),
     cause: refusalText(message),
     evidence: [{ from: 'admission', text: `${reason}: ${message}` }],
-    ways: ways(commandName(subject)),
+    fixes: fixes(commandName(subject)),
   };
 }
 
@@ -60,16 +60,16 @@ interface Refusal {
   pattern: RegExp;
   stage?: Stage;
   field?: string;
-  ways: (name: string) => string[];
+  fixes: (name: string) => string[];
 }
 
-const anyRefusal: Refusal = { pattern: /^/, ways: (name) => [`Read the whole message: kubelet-ts describe ${name}`] };
+const anyRefusal: Refusal = { pattern: /^/, fixes: (name) => [`Read the whole message: kubelet-ts describe ${name}`] };
 
 const refusals: readonly Refusal[] = [
   {
     pattern: /^OutOf|^UnexpectedAdmissionError$/,
     field: 'spec.containers[0].resources',
-    ways: () => [
+    fixes: () => [
       'Lower resources.requests of this pod or of others.',
       'Look at the requests of other pods: kubelet-ts describe',
       'Or stop a pod: remove its manifest.',
@@ -78,37 +78,37 @@ const refusals: readonly Refusal[] = [
   {
     pattern: /^NodeAffinity$/,
     field: 'spec.nodeSelector',
-    ways: () => [
+    fixes: () => [
       'Remove or correct nodeSelector and affinity.',
       'Or give this node the label: kubelet-ts run --node-labels KEY=VALUE',
     ],
   },
-  { pattern: /^NodeName$/, field: 'spec.nodeName', ways: () => ['Remove spec.nodeName.'] },
+  { pattern: /^NodeName$/, field: 'spec.nodeName', fixes: () => ['Remove spec.nodeName.'] },
   {
     pattern: /^NodePorts$/,
     field: 'spec.containers[0].ports',
-    ways: () => ['Choose another hostPort, or remove the pod that has it.'],
+    fixes: () => ['Choose another hostPort, or remove the pod that has it.'],
   },
   {
     pattern: /^SysctlForbidden$/,
     field: 'spec.securityContext.sysctls',
-    ways: () => ['Remove the sysctl, or allow it: kubelet-ts run --allowed-unsafe-sysctls NAME'],
+    fixes: () => ['Remove the sysctl, or allow it: kubelet-ts run --allowed-unsafe-sysctls NAME'],
   },
-  { pattern: /^AppArmor$/, ways: () => ['Remove appArmorProfile, or enable AppArmor on this machine.'] },
+  { pattern: /^AppArmor$/, fixes: () => ['Remove appArmorProfile, or enable AppArmor on this machine.'] },
   {
     pattern: /^SupplementalGroupsPolicyNotSupported$/,
     field: 'spec.securityContext.supplementalGroupsPolicy',
-    ways: () => ['Set it to Merge, or update the container runtime: containerd 2.0 and CRI-O 1.31 support Strict.'],
+    fixes: () => ['Set it to Merge, or update the container runtime: containerd 2.0 and CRI-O 1.31 support Strict.'],
   },
   {
     pattern: /^PodLevelResourcesNotSupported$/,
     field: 'spec.resources',
-    ways: () => ['Remove the resources of the pod, or do not turn off the feature gate PodLevelResources.'],
+    fixes: () => ['Remove the resources of the pod, or do not turn off the feature gate PodLevelResources.'],
   },
   {
     pattern: /^Evicted$/,
     stage: 'evicted',
-    ways: () => [
+    fixes: () => [
       'Free what the node lacks: df -h; free -m; kubelet-ts top',
       'The pod starts again when the pressure ends.',
     ],
@@ -117,14 +117,14 @@ const refusals: readonly Refusal[] = [
     pattern: /^StartOrderCycle$/,
     stage: 'start order',
     field: 'metadata.annotations[kubelet-ts.io/depends-on]',
-    ways: () => ['Remove one of these annotations kubelet-ts.io/depends-on.'],
+    fixes: () => ['Remove one of these annotations kubelet-ts.io/depends-on.'],
   },
-  { pattern: /^NodeShutdown$/, ways: () => ['Wait: this machine shuts down.'] },
-  { pattern: /^UnknownClass$/, ways: () => ['Declare the class in a manifest next to the pod, or remove the field.'] },
-  { pattern: /^PodOS|^OS/, field: 'spec.os', ways: () => ['Remove spec.os: this node runs Linux.'] },
+  { pattern: /^NodeShutdown$/, fixes: () => ['Wait: this machine shuts down.'] },
+  { pattern: /^UnknownClass$/, fixes: () => ['Declare the class in a manifest next to the pod, or remove the field.'] },
+  { pattern: /^PodOS|^OS/, field: 'spec.os', fixes: () => ['Remove spec.os: this node runs Linux.'] },
   {
     pattern: /^TopologyAffinityError$|^SMTAlignmentError$/,
     field: 'spec.containers[0].resources',
-    ways: () => ['Request CPUs and memory that one NUMA node has, or relax --topology-manager-policy.'],
+    fixes: () => ['Request CPUs and memory that one NUMA node has, or relax --topology-manager-policy.'],
   },
 ];

@@ -27,14 +27,14 @@ export function explainCrash(subject: Subject): Finding | undefined {
   const killedBy = killedByProbe(subject, part, end) ?? killedByHook(subject, part, end);
   const meaning = killedBy ?? exitMeaning(subject, part, end);
   const isWaiting = status?.state?.waiting?.reason === reasons.crashLoopBackOff;
-  const { field, cause, ways } = meaning;
+  const { field, cause, fixes } = meaning;
   return {
     stage: killedBy?.stage ?? 'back-off',
     container: container.name,
     ...(field !== undefined && { field: field.startsWith('spec.') ? field : `${path}.${field}` }),
     cause: `${named(subject, container)}${cause}`,
     evidence: [...endEvidence(part, end), ...(killedBy?.evidence ?? []), ...logEvidence(subject, part)],
-    ways,
+    fixes,
     ...(isWaiting && nextStart(subject, part)),
   };
 }
@@ -116,7 +116,7 @@ function killedByHook(
     field: 'lifecycle.postStart',
     cause: `its postStart hook fails${problem === '' ? '' : `: ${problem.trim()}`}`,
     evidence: [eventEvidence(event)],
-    ways: ['Correct lifecycle.postStart.', `Read the output of the container: ${logsCommand(subject, name, '-p ')}`],
+    fixes: ['Correct lifecycle.postStart.', `Read the output of the container: ${logsCommand(subject, name, '-p ')}`],
   };
 }
 
@@ -131,7 +131,7 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
         limit === undefined
           ? 'ran out of memory (OOMKilled)'
           : `needs more than its memory limit of ${limit} (OOMKilled)`,
-      ways: [
+      fixes: [
         limit === undefined ? 'Free memory on this machine.' : 'Raise resources.limits.memory.',
         'Or find out why its memory grows.',
       ],
@@ -141,35 +141,35 @@ function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated
   if (exitCode === 0) return successMeaning(part, read);
   const output = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
   const known = meaningOf(outputMessages, output, subject, part) ?? meaningOf(machineMessages, output);
-  if (known) return { cause: `${known.cause} (exit code ${exitCode})`, ways: [...known.ways, read] };
+  if (known) return { cause: `${known.cause} (exit code ${exitCode})`, fixes: [...known.fixes, read] };
   const code = exitCodes[exitCode];
-  if (code) return { cause: `${code.cause} (exit code ${exitCode})`, ways: [...code.ways, read], field: 'command' };
+  if (code) return { cause: `${code.cause} (exit code ${exitCode})`, fixes: [...code.fixes, read], field: 'command' };
   return {
     cause: `exits with code ${exitCode}`,
-    ways: [read, 'Correct the program, its arguments or its configuration.'],
+    fixes: [read, 'Correct the program, its arguments or its configuration.'],
   };
 }
 
 function successMeaning({ isInit }: Part, read: string): Meaning {
-  if (isInit) return { cause: 'exits, although it is a sidecar', ways: [read] };
+  if (isInit) return { cause: 'exits, although it is a sidecar', fixes: [read] };
   return {
     cause: 'exits with code 0, and restartPolicy Always starts it again',
     field: 'spec.restartPolicy',
-    ways: ['Set restartPolicy: OnFailure for a task, or run a command that does not exit.', read],
+    fixes: ['Set restartPolicy: OnFailure for a task, or run a command that does not exit.', read],
   };
 }
 
 /** Exit codes that mean the same for every program. */
-const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
-  126: { cause: 'its command is not executable', ways: ['Make it executable, or correct command.'] },
-  127: { cause: 'its command, or one in its script, is not in its image', ways: ['Correct command.'] },
-  134: { cause: 'it aborts itself', ways: [] },
-  137: { cause: 'it is killed by SIGKILL', ways: ['Look for a kill: kubelet-ts describe, dmesg'] },
+const exitCodes: Readonly<Record<number, { cause: string; fixes: string[] }>> = {
+  126: { cause: 'its command is not executable', fixes: ['Make it executable, or correct command.'] },
+  127: { cause: 'its command, or one in its script, is not in its image', fixes: ['Correct command.'] },
+  134: { cause: 'it aborts itself', fixes: [] },
+  137: { cause: 'it is killed by SIGKILL', fixes: ['Look for a kill: kubelet-ts describe, dmesg'] },
   139: {
     cause: 'it crashes: segmentation fault',
-    ways: ['Check that its image is built for this processor: uname -m'],
+    fixes: ['Check that its image is built for this processor: uname -m'],
   },
-  143: { cause: 'it is stopped by SIGTERM', ways: [] },
+  143: { cause: 'it is stopped by SIGTERM', fixes: [] },
 };
 
 /** Common last lines of programs. */
@@ -178,27 +178,27 @@ const outputMessages: readonly KnownMessage<[Subject, Part]>[] = [
     pattern: /exec format error/i,
     cause: (_found, _subject, { container }) =>
       `a program of ${container.image ?? 'its image'} is damaged on this node, or built for another processor`,
-    ways: (_found, _subject, { container }) => execFormatRemedies(container.image ?? ''),
+    fixes: (_found, _subject, { container }) => execFormatRemedies(container.image ?? ''),
   },
   {
     pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,
     cause: ([, port = '']) => `the port that it listens on is taken${port === '' ? '' : ` (${port})`}`,
-    ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another port.'],
+    fixes: () => ['Find the program that listens: ss -ltnp', 'Or choose another port.'],
   },
   {
     pattern: /read-only file ?system|EROFS/i,
     cause: () => 'writes to a read-only file system',
-    ways: () => ['Mount an emptyDir where it writes, or unset securityContext.readOnlyRootFilesystem or readOnly.'],
+    fixes: () => ['Mount an emptyDir where it writes, or unset securityContext.readOnlyRootFilesystem or readOnly.'],
   },
   {
     pattern: /permission denied|EACCES|operation not permitted/i,
     cause: () => 'may not do what it tries: permission denied',
-    ways: () => ['Check securityContext (runAsUser, fsGroup, capabilities) and the owner of its files.'],
+    fixes: () => ['Check securityContext (runAsUser, fsGroup, capabilities) and the owner of its files.'],
   },
   {
     pattern: /no such host|name (?:or service not known|resolution)|bad address|ENOTFOUND/i,
     cause: () => 'cannot resolve a host name',
-    ways: (_found, subject) => {
+    fixes: (_found, subject) => {
       const event = newestEvent(subject, [reasons.noReachableNameServer]);
       if (event === undefined) return ['Check spec.dnsPolicy and dnsConfig, and /etc/resolv.conf in the container.'];
       return [
@@ -211,12 +211,12 @@ const outputMessages: readonly KnownMessage<[Subject, Part]>[] = [
     pattern:
       /network is unreachable|no route to host|connection timed out|i\/o timeout|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT/i,
     cause: () => 'cannot reach another machine',
-    ways: () => ['Find what blocks the packets: kubelet-ts doctor', 'Or check that the other machine runs.'],
+    fixes: () => ['Find what blocks the packets: kubelet-ts doctor', 'Or check that the other machine runs.'],
   },
   {
     pattern: /connection refused|ECONNREFUSED/i,
     cause: () => 'cannot reach a server that it needs',
-    ways: () => [
+    fixes: () => [
       'Check that the server runs: kubelet-ts ps',
       'Or start after it: annotation kubelet-ts.io/depends-on.',
     ],

@@ -46,7 +46,7 @@ function evicted(subject: Subject): Finding {
     stage: 'evicted',
     cause: message.trim(),
     evidence: event === undefined ? [{ from: 'status', text: message.trim() }] : [eventEvidence(event)],
-    ways:
+    fixes:
       event?.cause === 'storageLimit'
         ? ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.']
         : [
@@ -66,7 +66,7 @@ function stopping(subject: Subject): Finding {
     stage: 'stopping',
     cause: error ?? `its containers have up to ${seconds}s to stop`,
     evidence: event === undefined ? [] : [eventEvidence(event)],
-    ways:
+    fixes:
       error === undefined
         ? [`Wait for it: kubelet-ts wait ${commandName(subject)} --for deleted`]
         : [readRuntimeLog(subject)],
@@ -80,8 +80,8 @@ function failed(subject: Subject): Finding {
     return finished(subject, `${reason}: ${message}`, isDeadline ? ['Raise spec.activeDeadlineSeconds.'] : []);
   }
   const [part] = failedParts(subject);
-  const { ways, ...found } = failure(subject, part);
-  const finding = { ...finished(subject, found.cause, ways), ...found };
+  const { fixes, ...found } = failure(subject, part);
+  const finding = { ...finished(subject, found.cause, fixes), ...found };
   if (part === undefined) return finding;
   const evidence = [...finding.evidence, ...logEvidence(subject, part)];
   return { ...finding, container: part.container.name, evidence };
@@ -95,21 +95,21 @@ function failedParts({ pod }: Subject): Part[] {
   );
 }
 
-function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'field' | 'ways'> {
+function failure(subject: Subject, part: Part | undefined): Pick<Finding, 'cause' | 'field' | 'fixes'> {
   const name = part?.container.name ?? '';
   const { exitCode = 1, message = '', reason = '' } = part?.status?.state?.terminated ?? {};
   const policy = part?.container.restartPolicy ?? subject.pod.spec.restartPolicy ?? 'Always';
   if (part !== undefined && reason === 'StartError') {
-    const { cause, field, ways } = startMeaning(message, part, subject);
+    const { cause, field, fixes } = startMeaning(message, part, subject);
     return {
       ...(field !== undefined && { field: `${part.path}.${field}` }),
       cause: `${name} did not start: ${cause}; restartPolicy ${policy} does not start it again`,
-      ways: [...ways, runAgain(subject)],
+      fixes: [...fixes, runAgain(subject)],
     };
   }
   return {
     cause: `${name} failed with exit code ${exitCode} (${reason}), and restartPolicy ${policy} does not start it again`,
-    ways: [`Read its output: ${logsCommand(subject, name)}`, runAgain(subject)],
+    fixes: [`Read its output: ${logsCommand(subject, name)}`, runAgain(subject)],
   };
 }
 
@@ -120,9 +120,9 @@ function runAgain(subject: Subject): string {
     : `Run the pod again: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
 }
 
-function finished({ pod, worker }: Subject, cause: string, ways: string[]): Finding {
+function finished({ pod, worker }: Subject, cause: string, fixes: string[]): Finding {
   const ends = partsOf(pod).flatMap(endEvidence);
-  return { stage: 'finished', cause, evidence: ends, ways, ...(worker?.state === 'sync' && nextTry({ pod, worker })) };
+  return { stage: 'finished', cause, evidence: ends, fixes, ...(worker?.state === 'sync' && nextTry({ pod, worker })) };
 }
 
 function endEvidence({ container, status }: Part): Evidence[] {

@@ -43,7 +43,7 @@ export function explainImage(subject: Subject): Finding | undefined {
     field: `${path}.image`,
     cause: `${named(subject, container)}${meaning.cause}`,
     evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
-    ways: meaning.ways,
+    fixes: meaning.fixes,
     ...nextTry(subject),
   };
 }
@@ -51,16 +51,16 @@ export function explainImage(subject: Subject): Finding | undefined {
 /** Returns the meaning of a present image that the pod may not use, although the failed pull means `pulled`. */
 function refusalMeaning({ image = '', imagePullPolicy }: Container, reason: string, pulled: Meaning): Meaning {
   const refusal = `${image} is on this node, but no credentials of this pod pulled it before`;
-  const ways = [
+  const fixes = [
     'Name a Secret of type kubernetes.io/dockerconfigjson that may pull it in spec.imagePullSecrets.',
     'Or give every pod every image of this node: imagePullCredentialsVerificationPolicy: NeverVerify',
   ];
   if (reason !== reasons.errImageNeverPull)
-    return { cause: `${refusal}, and pulling it again fails: ${pulled.cause}`, ways };
+    return { cause: `${refusal}, and pulling it again fails: ${pulled.cause}`, fixes };
   const isNever = imagePullPolicy === 'Never';
   return {
     cause: `${refusal}, and ${isNever ? 'imagePullPolicy Never' : '--offline'} forbids the pull that would check them`,
-    ways,
+    fixes,
   };
 }
 
@@ -70,10 +70,10 @@ export function imageMeaning(image: string, message: string, pullPolicy = ''): M
   if (ofMachine !== undefined) return ofMachine;
   const isAlways = pullPolicy === 'Always';
   const meaning = meaningOf(pullMessages, message, image, isAlways);
-  const { cause, ways } = meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
-  if (!isAlways || invalidName.test(message)) return { ...meaning, cause, ways };
+  const { cause, fixes } = meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, fixes: [correct, load] };
+  if (!isAlways || invalidName.test(message)) return { ...meaning, cause, fixes };
   const because = `${cause}; imagePullPolicy Always pulls it before each start, even if it is on this node`;
-  return { ...meaning, cause: because, ways: [useOwn, ...ways] };
+  return { ...meaning, cause: because, fixes: [useOwn, ...fixes] };
 }
 
 const invalidName = /couldn't parse image name|invalid reference format/;
@@ -96,14 +96,14 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
   {
     pattern: invalidName,
     cause: (_found, image) => `"${image}" is not an image name`,
-    ways: () => [`${correct} Names are lowercase: [REGISTRY/]NAME[:TAG].`],
+    fixes: () => [`${correct} Names are lowercase: [REGISTRY/]NAME[:TAG].`],
   },
   {
     pattern: /not present, and this node is offline(?:\. The pod also lacks: (.*))?/,
     cause: ([, others], image) =>
       `${image} is not on this node, and --offline forbids a pull` +
       (others === undefined ? '' : `; the pod also lacks ${others}`),
-    ways: () => [
+    fixes: () => [
       'Where a registry answers: kubelet-ts images pull -f MANIFEST, then kubelet-ts images bundle -o FILE.tar MANIFEST. Load it here: kubelet-ts images load FILE.tar',
       'Or start kubelet-ts without --offline.',
     ],
@@ -111,7 +111,7 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
   {
     pattern: /not present with pull policy of Never/,
     cause: (_found, image) => `${image} is not on this node, and imagePullPolicy Never forbids a pull`,
-    ways: () => [
+    fixes: () => [
       'Load the image from an archive: kubelet-ts images load FILE',
       'Or set imagePullPolicy: IfNotPresent.',
     ],
@@ -120,7 +120,7 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
     pattern:
       /(?:lookup ([\w.-]+\w).*)?(?:no such host|server misbehaving)|lookup ([\w.-]+\w).*: (?:i\/o timeout|Temporary failure)/i,
     cause: ([, host, other], image) => `cannot resolve ${host ?? other ?? registryOf(image)}`,
-    ways: ([, host, other], image) => [
+    fixes: ([, host, other], image) => [
       `Check the DNS of this machine: getent hosts ${host ?? other ?? registryOf(image)}`,
       'Correct the registry in the name of the image.',
       load,
@@ -129,12 +129,12 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
   {
     pattern: /toomanyrequests|\b429\b|rate limit/i,
     cause: (_found, image) => `the registry ${registryOf(image)} limits the number of pulls`,
-    ways: () => [`Wait. ${credentials}`, load],
+    fixes: () => [`Wait. ${credentials}`, load],
   },
   {
     pattern: /server gave HTTP response to HTTPS client/,
     cause: (_found, image) => `the registry ${registryOf(image)} speaks HTTP, not HTTPS`,
-    ways: (_found, image) => [
+    fixes: (_found, image) => [
       `Allow HTTP for it: server = "http://${registryOf(image)}" in /etc/containerd/certs.d/${registryOf(image)}/hosts.toml.`,
       load,
     ],
@@ -142,7 +142,7 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
   {
     pattern: /x509|certificate/i,
     cause: (_found, image) => `the certificate of the registry ${registryOf(image)} is not trusted`,
-    ways: (_found, image) => [
+    fixes: (_found, image) => [
       `Add its CA to this machine, or to /etc/containerd/certs.d/${registryOf(image)}/.`,
       'Check the clock of this machine: timedatectl',
     ],
@@ -151,17 +151,17 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
     pattern: /unauthorized|authorization failed|authentication required|access denied|denied:|\b40[13]\b|forbidden/i,
     cause: (_found, image) =>
       `the registry ${registryOf(image)} refuses ${image}: it needs a login, or the name is wrong`,
-    ways: () => [correct, credentials],
+    fixes: () => [correct, credentials],
   },
   {
     pattern: /no match for platform|no matching manifest|exec format error/i,
     cause: (_found, image) => `${image} has no variant for the processor of this node`,
-    ways: () => ['Choose an image, or a tag, that is built for it: uname -m'],
+    fixes: () => ['Choose an image, or a tag, that is built for it: uname -m'],
   },
   {
     pattern: /not found|manifest unknown|does not exist|\b404\b/i,
     cause: (_found, image) => `its registry has no image ${image}`,
-    ways: () => [correct, load],
+    fixes: () => [correct, load],
   },
   {
     pattern:
@@ -170,7 +170,7 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
       registryOf(image) === 'localhost'
         ? `${isAlways ? '' : `${image} is not on this node, and `}no registry answers at localhost`
         : `the registry ${registryOf(image)} cannot be reached`,
-    ways: (_found, image) =>
+    fixes: (_found, image) =>
       registryOf(image) === 'localhost'
         ? [
             'Look for its name among the images of this node: kubelet-ts images list',
@@ -181,7 +181,7 @@ const pullMessages: readonly KnownMessage<[image: string, isAlways: boolean]>[] 
   {
     pattern: /signature/i,
     cause: (_found, image) => `the signature of ${image} is not valid`,
-    ways: () => ['Use a signed image, or correct the policy of the container runtime.'],
+    fixes: () => ['Use a signed image, or correct the policy of the container runtime.'],
   },
 ];
 

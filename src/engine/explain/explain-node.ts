@@ -18,7 +18,7 @@ export function explainAgent({ node, pod }: Subject): Finding | undefined {
     stage: 'agent',
     cause: 'no kubelet-ts runs on this root-dir: nothing starts or restarts the pod',
     evidence: [{ from: 'container runtime', text: `its status is ${podStatusText(pod)}` }],
-    ways: ['Start it: kubelet-ts run MANIFESTS', 'Or name the folder of the running one: --root-dir'],
+    fixes: ['Start it: kubelet-ts run MANIFESTS', 'Or name the folder of the running one: --root-dir'],
   };
 }
 
@@ -36,14 +36,14 @@ export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string
       stage: 'runtime',
       cause: error,
       evidence: [{ from: '/proc/self/mountinfo', text: `${readOnlyDisk} is mounted read-only` }],
-      ways: readOnlyRemedies(readOnlyDisk),
+      fixes: readOnlyRemedies(readOnlyDisk),
     };
   }
   return {
     stage: 'runtime',
     cause: `the container runtime is not ready: ${error}`,
     evidence: [{ from: runtime.endpoint, text: error }],
-    ways: runtimeRemedies(runtime),
+    fixes: runtimeRemedies(runtime),
   };
 }
 
@@ -93,7 +93,7 @@ export function manifestFinding(problem: ManifestProblem, others: readonly Manif
     stage: 'manifest',
     cause: `${place}: ${[field, message].filter((part) => part !== undefined).join(': ')}`,
     evidence: others.map(problemEvidence),
-    ways: [
+    fixes: [
       `${hint ?? 'Correct it.'} Edit ${place}.`,
       `Then check it: kubelet-ts validate ${shellWord(problem.origin)}`,
       ...(more === '' ? [] : [more]),
@@ -121,23 +121,28 @@ export function explainUpdate(subject: Subject): Finding | undefined {
   const evidence = [{ from: 'update', text: `${reason}: ${message}` }];
   const { images = [] } = update;
   if (reason === reasons.pulling) {
-    const ways = ['It starts once its images are here. Show the progress: kubelet-ts ps -o wide'];
-    return { stage: 'image', cause: `its update waits: pulling ${images.join(', ')}`, evidence, ways: [...ways, more] };
+    const fixes = ['It starts once its images are here. Show the progress: kubelet-ts ps -o wide'];
+    return {
+      stage: 'image',
+      cause: `its update waits: pulling ${images.join(', ')}`,
+      evidence,
+      fixes: [...fixes, more],
+    };
   }
   if (/Image|Pull|Registry/.test(reason)) {
     const { container } = partsOf(pod)[0] ?? {};
     const image = images.find((one) => message.includes(one)) ?? images[0] ?? container?.image ?? '';
-    const { cause, ways } = imageMeaning(image, message, container?.imagePullPolicy);
+    const { cause, fixes } = imageMeaning(image, message, container?.imagePullPolicy);
     return {
       stage: 'image',
       cause: `its update waits: ${cause}`,
       evidence,
-      ways: [...ways, more],
+      fixes: [...fixes, more],
       ...nextTry(subject),
     };
   }
   const refusal = refusalFinding(reason, message, { pod });
-  return { ...refusal, cause: `its update waits: ${refusal.cause}`, evidence, ways: [...refusal.ways, more] };
+  return { ...refusal, cause: `its update waits: ${refusal.cause}`, evidence, fixes: [...refusal.fixes, more] };
 }
 
 /** Explains that the previous revision of the pod has not stopped yet. */
@@ -151,7 +156,7 @@ export function explainReplacement(subject: Subject): Finding | undefined {
     stage: 'start',
     cause: 'is waiting for the old revision to stop',
     evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
-    ways: [`Wait for it: kubelet-ts wait ${commandName(subject)} --for updated`],
+    fixes: [`Wait for it: kubelet-ts wait ${commandName(subject)} --for updated`],
     nextTryWhen: 'the previous revision has stopped',
   };
 }

@@ -10,7 +10,7 @@ export function explainStop(subject: Subject): Finding | undefined {
     stage: 'stopped',
     cause: 'an operator stopped it',
     evidence: [{ from: 'status', text: `${reason}: ${message}` }],
-    ways: [`Start it: kubelet-ts start ${commandName(subject)}`],
+    fixes: [`Start it: kubelet-ts start ${commandName(subject)}`],
   };
 }
 
@@ -20,15 +20,15 @@ export function explainStop(subject: Subject): Finding | undefined {
  */
 export function explainHold(subject: Subject): Finding | undefined {
   const { reason = '', message = '' } = subject.waitingUpdate ?? {};
-  const ways = holds[reason];
-  if (ways === undefined) return undefined;
+  const fixes = holds[reason];
+  if (fixes === undefined) return undefined;
   const event = newestEvent(subject, [reasons.rolledBack]);
   const update = { from: 'update', text: `${reason}: ${message}` };
   return {
     stage: 'held',
     cause: message,
     evidence: reason === reasons.rolledBack && event !== undefined ? [update, eventEvidence(event)] : [update],
-    ways: ways(commandName(subject)),
+    fixes: fixes(commandName(subject)),
   };
 }
 
@@ -39,7 +39,7 @@ export function explainUndeclared({ isUndeclared }: Subject): Finding | undefine
     stage: 'held',
     cause: 'no manifest declares it; it is kept, because otherwise this start would remove every pod',
     evidence: [],
-    ways: [
+    fixes: [
       'Keep it: run kubelet-ts with the folder or URL that declares it.',
       'Stop it, and all other pods without a manifest: kubelet-ts run MANIFESTS --prune',
     ],

@@ -62,5 +62,5 @@ function running({ pod }: Subject): Finding {
       return { from: `condition ${type}`, ...(at > 0 && { at }), text };
     });
   const cause = unmet === undefined ? 'it runs and is Ready' : (unmet.message ?? unmet.reason ?? 'it is not Ready');
-  return { stage: 'running', cause, evidence, ways: [] };
+  return { stage: 'running', cause, evidence, fixes: [] };
 }

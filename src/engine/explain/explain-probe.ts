@@ -28,16 +28,16 @@ export function explainProbe(subject: Subject): Finding | undefined {
   if (event === undefined || event.at < startedAt) {
     const kind = status?.started === true ? 'readiness' : 'startup';
     const cause = `${named(subject, container)}its ${kind} probe has not succeeded yet${waiter}`;
-    const ways = ['Wait for it: kubelet-ts ps -w', `Read its output: ${logsCommand(subject, container.name)}`];
-    return { ...base, field: `${path}.${kind}Probe`, cause, evidence: logEvidence(subject, part), ways };
+    const fixes = ['Wait for it: kubelet-ts ps -w', `Read its output: ${logsCommand(subject, container.name)}`];
+    return { ...base, field: `${path}.${kind}Probe`, cause, evidence: logEvidence(subject, part), fixes };
   }
-  const { cause, ways, field } = probeMeaning(subject, part, event.message);
+  const { cause, fixes, field } = probeMeaning(subject, part, event.message);
   return {
     ...base,
     field: `${path}.${field}`,
     cause: `${named(subject, container)}${field.replace('Probe', '')} probe: ${cause}${waiter}`,
     evidence: [eventEvidence(event), ...logEvidence(subject, part)],
-    ways,
+    fixes,
   };
 }
 

@@ -43,7 +43,7 @@ function explainHolder(subject: Subject): Finding | undefined {
       ...(lastEnd === undefined ? [] : endEvidence(holder, lastEnd)),
       ...logEvidence(subject, holder),
     ],
-    ways: [`Read its output: ${logsCommand(subject, container.name)}`],
+    fixes: [`Read its output: ${logsCommand(subject, container.name)}`],
   };
 }
 
@@ -69,7 +69,7 @@ function explainPull({ pulls = [] }: Subject): Finding | undefined {
   const [pull] = pulls;
   if (pull === undefined) return undefined;
   const cause = `${pull.container}: pulls ${pull.image}, ${pullText(pull)}`;
-  return { stage: 'image', container: pull.container, cause, evidence: [], ways: [] };
+  return { stage: 'image', container: pull.container, cause, evidence: [], fixes: [] };
 }
 
 function explainNextStart(subject: Subject): Finding | undefined {
@@ -81,7 +81,7 @@ function explainNextStart(subject: Subject): Finding | undefined {
     container: waiting.container.name,
     cause: failure ?? `${waiting.container.name} is being started`,
     evidence: [],
-    ways: [`Follow it: kubelet-ts events -w ${commandName(subject)}`],
+    fixes: [`Follow it: kubelet-ts events -w ${commandName(subject)}`],
     ...(failure !== undefined && nextTry(subject)),
   };
 }

@@ -20,13 +20,13 @@ function explainDelay(subject: Subject): Finding | undefined {
   const evidence = event === undefined ? [] : [eventEvidence(event)];
   const cause = 'the container runtime is still creating the pod sandbox';
   if (pod.spec.hostNetwork === true) {
-    return { stage: 'start', cause, evidence, ways: [readRuntimeLog(subject)] };
+    return { stage: 'start', cause, evidence, fixes: [readRuntimeLog(subject)] };
   }
   if (plugin !== undefined) {
     const waits = `waits for its network (plugin ${plugin}, more than ${String(seconds)} s)`;
-    return { stage: 'network', cause: waits, evidence, ways: hungPluginRemedies };
+    return { stage: 'network', cause: waits, evidence, fixes: hungPluginRemedies };
   }
-  return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, ways: hungPluginRemedies };
+  return { stage: 'network', cause: `${cause}; a network plugin (CNI) may hang`, evidence, fixes: hungPluginRemedies };
 }
 
 const hungPluginRemedies: string[] = [
@@ -56,7 +56,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
     return {
       stage: 'network',
       cause: `no pod network: ${lastClause(message)}`,
-      ways: [
+      fixes: [
         ...networkRemedies(subject),
         'Or set hostNetwork: true for a pod that may use the network of this machine.',
       ],
@@ -68,7 +68,7 @@ function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Findi
     stage: isNetwork ? 'network' : 'start',
     ...(meaning ?? {
       cause: lastClause(message),
-      ways: isNetwork ? networkRemedies(subject) : [readRuntimeLog(subject)],
+      fixes: isNetwork ? networkRemedies(subject) : [readRuntimeLog(subject)],
     }),
   };
 }
@@ -95,7 +95,7 @@ const configurationMessages: readonly KnownMessage<[]>[] = [
     pattern: /failed to load CNI config(?: list)? file (\S+): (.*?)(?:: invalid cni config|$)/,
     cause: ([, path = '', why = '']) =>
       `no pod network: the CNI configuration ${path} is not valid: ${lastClause(why)}`,
-    ways: ([, path = '']) => [
+    fixes: ([, path = '']) => [
       'Find the line at fault: kubelet-ts doctor',
       `Correct ${path}, or remove it and run "kubelet-ts down --all" for the bridge of kubelet-ts.`,
     ],
@@ -107,12 +107,12 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
     // The runtime refuses a second attempt until the first one is over.
     pattern: /failed to reserve sandbox name|DeadlineExceeded|deadline exceeded|did not answer in time/i,
     cause: () => 'the container runtime did not create the sandbox in time',
-    ways: () => hungPluginRemedies,
+    fixes: () => hungPluginRemedies,
   },
   {
     pattern: /cannot read the resolver file of this node: .*'([^']+)'/,
     cause: ([, path = '']) => `the resolver file ${path} of this node is missing or cannot be read`,
-    ways: ([, path = '']) => [
+    fixes: ([, path = '']) => [
       `Look at it: ls -lL ${shellWord(path)}`,
       'Create it, or name another one: kubelet-ts run --resolv-conf FILE',
       'Or set dnsPolicy: None with dnsConfig.nameservers in the pod.',
@@ -122,12 +122,12 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
     // libcni, a part of containerd, has no setting for this folder.
     pattern: /open \/var\/lib\/cni\/.*read-only file system/,
     cause: () => 'the container runtime cannot write to /var/lib/cni: the file system is read-only',
-    ways: () => ['Mount a tmpfs there, at each boot: mount -t tmpfs cni /var/lib/cni'],
+    fixes: () => ['Mount a tmpfs there, at each boot: mount -t tmpfs cni /var/lib/cni'],
   },
   {
     pattern: new RegExp(sandboxFaults.noAddress),
     cause: () => sandboxFaults.noAddress,
-    ways: () => [
+    fixes: () => [
       'Check the ipam part of the CNI configuration: ls /etc/cni/net.d',
       'Or set hostNetwork: true for a pod that may use the network of this machine.',
     ],
@@ -135,7 +135,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   {
     pattern: new RegExp(sandboxFaults.ended),
     cause: () => `${sandboxFaults.ended}, before its containers could run`,
-    ways: () => [
+    fixes: () => [
       'Look for an exit of its pause process: kubelet-ts doctor; dmesg | tail',
       'Load the pause image of the container runtime again; its own may be damaged: kubelet-ts images list',
     ],
@@ -143,7 +143,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   {
     pattern: /failed to find plugin "([^"]+)" in path \[([^\]]*)\]/,
     cause: ([, plugin = '', path = '']) => `no CNI plugin "${plugin}" is in ${path}`,
-    ways: ([, plugin = '', path = '']) => [
+    fixes: ([, plugin = '', path = '']) => [
       `Install the CNI plugins (Debian: apt install containernetworking-plugins), or put ${plugin} into ${path}.`,
     ],
   },
@@ -151,7 +151,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
     pattern:
       /no runtime for "([^"]+)" is configured|unknown runtime handler "([^"]+)"|runtime handler (\S+) (?:is )?not/i,
     cause: ([, a, b, c]) => `the container runtime has no handler "${a ?? b ?? c ?? ''}"`,
-    ways: (_found, { node }) => [
+    fixes: (_found, { node }) => [
       node?.runtime.managed === true
         ? 'Add the handler in a file in containerd/conf.d of the root-dir, restart kubelet-ts, and check it: kubelet-ts doctor'
         : 'Configure the handler in the container runtime.',
@@ -161,19 +161,19 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   {
     pattern: /address already in use|port is already allocated/i,
     cause: () => 'another program uses a host port of the pod',
-    ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another hostPort.'],
+    fixes: () => ['Find the program that listens: ss -ltnp', 'Or choose another hostPort.'],
   },
   {
     pattern: /no (?:more )?(?:IP )?addresses available|no IP addresses available in range/i,
     cause: () => 'the pod network has no address left',
-    ways: () => [
+    fixes: () => [
       'Use a larger subnet (--pod-cidr, or your file in /etc/cni/net.d), or remove stale files below /var/lib/cni/networks.',
     ],
   },
   {
     pattern: /(?:sandbox|pause)[- ]?image(?: "([^"]+)")?|pull.*pause/i,
     cause: () => 'the pause image of the container runtime is missing',
-    ways: ([, image]) => [
+    fixes: ([, image]) => [
       ...(image === undefined ? [] : [`Pull it: kubelet-ts images pull ${shellWord(image)}`]),
       'Correct sandbox_image in the configuration of the container runtime, or load the image into it.',
     ],
@@ -181,7 +181,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   {
     pattern: /cgroup/i,
     cause: () => 'the cgroup of the pod cannot be made',
-    ways: () => [
+    fixes: () => [
       'Compare --cgroup-driver with the driver of the container runtime.',
       'Check that /sys/fs/cgroup is writable.',
     ],
@@ -196,7 +196,7 @@ function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'eviden
     stage: 'volume',
     ...(index >= 0 && { field: `spec.volumes[${index}]` }),
     cause: `volume ${name}: ${meaning?.cause ?? failure}`,
-    ways: meaning?.ways ?? ['Correct the volume in the manifest.'],
+    fixes: meaning?.fixes ?? ['Correct the volume in the manifest.'],
   };
 }
 
@@ -205,14 +205,14 @@ const volumeMessages: readonly KnownMessage<[]>[] = [
     // Comes before the entry for the ConfigMap kube-root-ca.crt, which this volume needs too.
     pattern: /failed to fetch token: there is no API server/,
     cause: () => 'a token of a service account needs an API server',
-    ways: () => [
+    fixes: () => [
       'Remove the volume and its volumeMounts from the manifest, as from every manifest that kubectl get -o yaml printed.',
     ],
   },
   {
     pattern: /hostPath type check failed: (\S+) is not an? (.*)/,
     cause: ([, path = '', kind = '']) => `${path} is not a ${kind} on this machine`,
-    ways: ([, path = '']) => [
+    fixes: ([, path = '']) => [
       `Look at it: ls -ld ${shellWord(path)}`,
       'Correct hostPath.path, or set hostPath.type to DirectoryOrCreate or FileOrCreate.',
     ],
@@ -220,7 +220,7 @@ const volumeMessages: readonly KnownMessage<[]>[] = [
   {
     pattern: /(configmap|secret) "([^"]+)" not found/,
     cause: ([, kind = '', name = '']) => `no manifest declares ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name}`,
-    ways: ([, kind = '', name = '']) => [
+    fixes: ([, kind = '', name = '']) => [
       `Declare ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name} in a manifest next to the pod.`,
       'Or set optional: true on the volume.',
     ],
@@ -228,16 +228,16 @@ const volumeMessages: readonly KnownMessage<[]>[] = [
   {
     pattern: /persistentvolumeclaim "([^"]+)" not found/,
     cause: ([, name = '']) => `no manifest declares PersistentVolumeClaim ${name}`,
-    ways: ([, name = '']) => [`Declare PersistentVolumeClaim ${name} in a manifest next to the pod.`],
+    fixes: ([, name = '']) => [`Declare PersistentVolumeClaim ${name} in a manifest next to the pod.`],
   },
   {
     pattern: /persistentvolumeclaim "([^"]+)" is not bound: (.*)/s,
     cause: ([, name = '', reason = '']) => `PersistentVolumeClaim ${name} is not bound: ${reason}`,
-    ways: () => ['Correct the claim, or declare a PersistentVolume that fits it, next to the pod.'],
+    fixes: () => ['Correct the claim, or declare a PersistentVolume that fits it, next to the pod.'],
   },
   {
     pattern: /references non-existent (?:config|secret) key: (\S+)/,
     cause: ([, key = '']) => `the object of the volume has no key ${key}`,
-    ways: ([, key = '']) => [`Add the key ${key}, or correct items.`],
+    fixes: ([, key = '']) => [`Add the key ${key}, or correct items.`],
   },
 ];

@@ -37,7 +37,7 @@ export interface Finding {
   field?: string;
   evidence: Evidence[];
   /** Remedies, most likely first, each an edit or a command. Empty if nothing needs to be done. */
-  ways: string[];
+  fixes: string[];
   /** When the agent retries by itself, in milliseconds since the epoch. */
   nextTryAt?: number;
   /** The event that triggers the next try if no time is set, such as `a pod ends`. */

@@ -1,7 +1,7 @@
 /** The cause of a failure, and its remedies. */
 export interface Meaning {
   cause: string;
-  ways: string[];
+  fixes: string[];
   /** The field at fault: relative to the container, or a full path that begins with `spec.`. */
   field?: string;
 }
@@ -11,7 +11,7 @@ export interface KnownMessage<Args extends unknown[]> {
   /** Matches the message. Its groups are passed to `cause`. */
   pattern: RegExp;
   cause: (found: readonly string[], ...args: Args) => string;
-  ways: (found: readonly string[], ...args: Args) => string[];
+  fixes: (found: readonly string[], ...args: Args) => string[];
   field?: string | ((found: readonly string[], ...args: Args) => string);
 }
 
@@ -21,11 +21,11 @@ export function meaningOf<Args extends unknown[]>(
   text: string,
   ...args: Args
 ): Meaning | undefined {
-  for (const { pattern, cause, ways, field } of known) {
+  for (const { pattern, cause, fixes, field } of known) {
     const found = pattern.exec(text);
     if (found === null) continue;
     const path = typeof field === 'function' ? field(found, ...args) : field;
-    return { cause: cause(found, ...args), ways: ways(found, ...args), ...(path !== undefined && { field: path }) };
+    return { cause: cause(found, ...args), fixes: fixes(found, ...args), ...(path !== undefined && { field: path }) };
   }
   return undefined;
 }
@@ -36,27 +36,27 @@ export const machineMessages: readonly KnownMessage<[]>[] = [
     // mkdir of a cgroup fails like this when the kernel's limit on cgroups is reached.
     pattern: /cgroup.*no space left on device/i,
     cause: () => 'this machine has no cgroups left',
-    ways: () => ['Compare num_cgroups with the limit of 65535: cat /proc/cgroups', 'Remove stale cgroups, or reboot.'],
+    fixes: () => ['Compare num_cgroups with the limit of 65535: cat /proc/cgroups', 'Remove stale cgroups, or reboot.'],
   },
   {
     pattern: /resource temporarily unavailable/i,
     cause: () => 'this machine or the cgroup of the pod has no processes left',
-    ways: () => ['Find the processes: kubelet-ts top', 'Raise kernel.pid_max, or podPidsLimit of the configuration.'],
+    fixes: () => ['Find the processes: kubelet-ts top', 'Raise kernel.pid_max, or podPidsLimit of the configuration.'],
   },
   {
     pattern: /no space left on device|disk quota exceeded/i,
     cause: () => 'the disk of this machine is full',
-    ways: () => ['Make room: df -h; df -i', 'Look for large images: kubelet-ts images list'],
+    fixes: () => ['Make room: df -h; df -i', 'Look for large images: kubelet-ts images list'],
   },
   {
     pattern: /too many open files/i,
     cause: () => 'this machine has no file descriptors left',
-    ways: () => ['Raise the limit: sysctl fs.file-max, ulimit -n'],
+    fixes: () => ['Raise the limit: sysctl fs.file-max, ulimit -n'],
   },
   {
     pattern: /cannot allocate memory|out of memory/i,
     cause: () => 'this machine has no memory left',
-    ways: () => ['Find the memory: kubelet-ts top, free -m'],
+    fixes: () => ['Find the memory: kubelet-ts top, free -m'],
   },
 ];
 

@@ -40,7 +40,7 @@ const portMessages: readonly KnownMessage<[Probed]>[] = [
     pattern: /(?:dial tcp \[?([\da-f.:]+?)\]?:\d+: .*)?connection refused/,
     cause: ([, address], { probe }) =>
       `nothing listens on port ${portOf(probe)}${address === undefined ? '' : ` of ${address}`}`,
-    ways: (_found, probed) => [
+    fixes: (_found, probed) => [
       `Correct the port of the probe.${declaredPorts(probed.part)}`,
       `Or look for its port: ${shellCommand(probed)}`,
       `A program that listens only on 127.0.0.1 cannot be reached: let it listen on 0.0.0.0${onHost(probed)}.`,
@@ -49,7 +49,7 @@ const portMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /statuscode: (\d+)/,
     cause: ([, code = ''], { probe }) => `GET ${probe.httpGet?.path ?? '/'} on port ${portOf(probe)} answers ${code}`,
-    ways: ([, code = ''], { part, subject }) => [
+    fixes: ([, code = ''], { part, subject }) => [
       code === '404' ? 'Correct the path of the probe.' : 'Look for the cause in its log.',
       `Read its output: ${logsCommand(subject, part.container.name)}`,
     ],
@@ -57,7 +57,7 @@ const portMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /HTTP response to HTTPS client|wrong version number|malformed HTTP|Parse Error|packet length/i,
     cause: (_found, { probe }) => `port ${portOf(probe)} does not speak ${probe.httpGet?.scheme ?? 'HTTP'}`,
-    ways: () => ['Correct the scheme (HTTP or HTTPS) or the port of the probe.'],
+    fixes: () => ['Correct the scheme (HTTP or HTTPS) or the port of the probe.'],
   },
 ];
 
@@ -66,7 +66,7 @@ const probeMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /i\/o timeout|deadline exceeded|timed out|timeout/i,
     cause: (_found, { probe }) => `no answer within ${probe.timeoutSeconds ?? 1}s`,
-    ways: (_found, { part, subject }) => [
+    fixes: (_found, { part, subject }) => [
       'Raise timeoutSeconds of the probe, or add a startupProbe for a slow start.',
       `Look whether the program is busy or stuck: ${logsCommand(subject, part.container.name)}`,
     ],
@@ -74,12 +74,12 @@ const probeMessages: readonly KnownMessage<[Probed]>[] = [
   {
     pattern: /no route to host|network is unreachable/,
     cause: () => 'this machine cannot reach the pod network',
-    ways: () => ['Find what blocks the packets: kubelet-ts doctor'],
+    fixes: () => ['Find what blocks the packets: kubelet-ts doctor'],
   },
   {
     pattern: /executable file not found|no such file or directory/,
     cause: (_found, { probe }) => `its image has no command "${probe.exec?.command?.[0] ?? ''}"`,
-    ways: () => ['Correct the command of the probe.'],
+    fixes: () => ['Correct the command of the probe.'],
   },
 ];
 
@@ -93,10 +93,10 @@ function commandMeaning({ probe: { exec }, part, subject }: Probed, output: stri
   const args = exec?.command ?? [];
   const command = args.join(' ');
   const read = `Read its output: ${logsCommand(subject, part.container.name)}`;
-  if (command === '') return { cause: lastClause(output) || 'it fails', ways: [read] };
+  if (command === '') return { cause: lastClause(output) || 'it fails', fixes: [read] };
   const reason = output.trim() === '' ? '' : `: ${lastClause(output)}`;
   return {
     cause: `the command "${command}" fails${reason}`,
-    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${shellLine(args)}`, read],
+    fixes: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${shellLine(args)}`, read],
   };
 }

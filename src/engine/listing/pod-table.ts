@@ -137,8 +137,8 @@ async function podReasons(pods: readonly ShownPod[], node: EngineSnapshot | unde
   return pods.map((shown) => {
     if (isShownWell(shown, node)) return '';
     const { listed, update } = shown;
-    const { stage, cause, ways, nextTryAt } = explainPod({ ...(update ?? listed), node });
-    if (stage === 'running' || (stage === 'finished' && ways.length === 0)) return '';
+    const { stage, cause, fixes, nextTryAt } = explainPod({ ...(update ?? listed), node });
+    if (stage === 'running' || (stage === 'finished' && fixes.length === 0)) return '';
     const next = nextTryAt === undefined || nextTryAt <= now ? '' : `; next try in ${humanDuration(nextTryAt - now)}`;
     return boundedText(`${update === undefined ? '' : 'its update: '}${cause}${next}`, maxReasonLength);
   });

@@ -8,10 +8,10 @@ export function noAgent(
   { consequence, orElse, cause }: { consequence?: string; orElse?: string; cause?: unknown } = {},
 ): UserError {
   const message = [`no kubelet-ts runs on ${rootDir}`, ...(consequence === undefined ? [] : [consequence])].join(', ');
-  const ways = [
+  const fixes = [
     'Start it: kubelet-ts run MANIFEST.',
     'If it runs on another root-dir, give --root-dir or set KUBELET_TS_ROOT_DIR.',
     ...(orElse === undefined ? [] : [orElse]),
   ];
-  return new UserError(message, { hint: ways.join(' '), ...(cause !== undefined && { cause }) });
+  return new UserError(message, { hint: fixes.join(' '), ...(cause !== undefined && { cause }) });
 }

@@ -33,7 +33,7 @@ const problem = (stage: ServiceProblemSnapshot['stage']): ServiceProblemSnapshot
 const named = makeService('web', { ports: [makePort({ targetPort: 'http' })] });
 const outside = makeService('web', { type: 'ExternalName', selector: {}, externalName: '192.0.2.7' });
 
-test.each<[string, Service, PodSnapshot[], ServiceProblemSnapshot[], [stage: string, cause: string, ways: string[]]]>([
+test.each<[string, Service, PodSnapshot[], ServiceProblemSnapshot[], [stage: string, cause: string, fixes: string[]]]>([
   ['a Ready pod', makeService('web'), [makePod('a')], [], ['serving', 'forwards connections to 10.223.0.17', []]],
   [
     'problems at each stage',
@@ -92,8 +92,8 @@ test.each<[string, Service, PodSnapshot[], ServiceProblemSnapshot[], [stage: str
   ['another server', outside, [], [], ['serving', 'its name leads to 192.0.2.7', []]],
 ])('explains a Service with %s', (_what, service, pods, serviceProblems, expected) => {
   const subject = { service, where: '/m/web.yaml', addresses: [], allocation };
-  const { stage, cause, ways } = explainService(subject, makeSnapshot(pods, { serviceProblems }));
-  expect([stage, cause, ways]).toEqual(expected);
+  const { stage, cause, fixes } = explainService(subject, makeSnapshot(pods, { serviceProblems }));
+  expect([stage, cause, fixes]).toEqual(expected);
 });
 
 const manifest = `

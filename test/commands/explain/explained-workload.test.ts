@@ -84,9 +84,9 @@ test.each<[string, Partial<WorkloadSnapshot>, boolean, string, string[]]>([
     'it is suspended',
     ['Set suspend: false in its manifest.', 'Run it once: kubelet-ts run-once cronjob/web'],
   ],
-])('explain of %s', (_what, changes, isGood, cause, ways) => {
+])('explain of %s', (_what, changes, isGood, cause, fixes) => {
   const explained = explainWorkload({ ...web, ...changes }, noon);
-  expect([explained.isGood, explained.cause, explained.ways]).toEqual([isGood, cause, ways]);
+  expect([explained.isGood, explained.cause, explained.fixes]).toEqual([isGood, cause, fixes]);
 });
 
 test('explain deploy/web names the conditions, and explains the pods that are not Ready', async () => {

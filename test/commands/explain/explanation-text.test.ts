@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { explanationText } from '../../../src/commands/explain/explanation-text.ts';
 import { NOW } from '../../builders/pods.ts';
 
-test('an explanation has the cause, the next try, the line at fault, the evidence and the ways out', () => {
+test('an explanation has the cause, the next try, the line at fault, the evidence and the fixes out', () => {
   const text = explanationText(
     {
       namespace: 'default',
@@ -18,7 +18,7 @@ test('an explanation has the cause, the next try, the line at fault, the evidenc
         { from: 'event Failed', at: NOW - 5000, text: 'app: not found' },
         { from: 'log of app', text: 'one\ntwo' },
       ],
-      ways: ['Correct the name.'],
+      fixes: ['Correct the name.'],
     },
     NOW,
   );
@@ -51,7 +51,7 @@ test('warnings about the manifest are no evidence, and a pod that runs is well w
       stage: 'running',
       cause: 'it runs',
       evidence: [],
-      ways: [],
+      fixes: [],
       warnings: [{ from: '/m/web.yaml:2:7', text: 'warning: kind: runs as one pod, not 3' }],
     },
     NOW,

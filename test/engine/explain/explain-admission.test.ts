@@ -4,16 +4,16 @@ import type { AwaitedPods } from '../../../src/engine/view/snapshot.ts';
 import { makePod } from '../../builders/pods.ts';
 import { node } from './explained-node.ts';
 
-/** The way out for a pod that waits for these, and its next try. */
+/** The fix for a pod that waits for these, and its next try. */
 function waysOf(awaits: AwaitedPods) {
   const pod = makePod({ status: { phase: 'Pending', reason: 'WaitingForPods', message: 'Waiting' } });
-  const { stage, ways, nextTryWhen } = explainPod({
+  const { stage, fixes, nextTryWhen } = explainPod({
     pod,
     node,
     awaits,
     worker: { state: 'sync', working: false, pending: false },
   });
-  return { stage, ways, nextTryWhen };
+  return { stage, fixes, nextTryWhen };
 }
 
 const declare = (name: string): string =>
@@ -26,7 +26,7 @@ describe('the way out of a wait names the pod to declare, and the pod to look at
     [['etcd', 'kube-system/dns'], [], [lookAt('etcd')], 'etcd, kube-system/dns becomes Ready'],
     [[], ['db'], [declare('db')], 'manifests change'],
     [['etcd'], ['db'], [declare('db'), lookAt('etcd')], 'manifests change'],
-  ])('%j, and undeclared %j', (unready, undeclared, ways, nextTryWhen) => {
-    expect(waysOf({ unready, undeclared })).toEqual({ stage: 'start order', ways, nextTryWhen });
+  ])('%j, and undeclared %j', (unready, undeclared, fixes, nextTryWhen) => {
+    expect(waysOf({ unready, undeclared })).toEqual({ stage: 'start order', fixes, nextTryWhen });
   });
 });

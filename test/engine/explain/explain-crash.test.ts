@@ -82,7 +82,7 @@ test('a container that failed for good is shown with its end and its log', () =>
     container: 'task',
     cause: failedForGood,
     evidence: [{ from: 'container task', at: NOW, text: 'exited with code 1 (Error)' }],
-    ways: [
+    fixes: [
       'Read its output: kubelet-ts logs web-node1 -c task',
       'Run the pod again: kubelet-ts stop web-node1, then kubelet-ts start web-node1',
     ],
@@ -119,8 +119,8 @@ test.each([
 ])('packets that do not arrive lead to doctor: %s', (message) => {
   const containerStatuses = [makeAPIContainerStatus({ state: { terminated: { ...ended(1), message } } })];
   const pod = makePod({ spec: { containers: [makeContainer()] }, status: { phase: 'Running', containerStatuses } });
-  const { cause, ways } = explainPod({ pod, worker, node });
-  expect([cause, ways[0]]).toEqual([
+  const { cause, fixes } = explainPod({ pod, worker, node });
+  expect([cause, fixes[0]]).toEqual([
     'cannot reach another machine (exit code 1)',
     'Find what blocks the packets: kubelet-ts doctor',
   ]);
@@ -144,7 +144,7 @@ test('a name that no pod can resolve here leads to the resolver file', () => {
   });
   const explained = explainPod({ pod, worker, node, history: [{ ...event, reason: reasons.noReachableNameServer }] });
   expect(explained.cause).toBe('cannot resolve a host name (exit code 1)');
-  expect(explained.ways.slice(0, 2)).toEqual([
+  expect(explained.fixes.slice(0, 2)).toEqual([
     `${message}.`,
     'Set dnsConfig.nameservers in the pod, or name another resolver file: kubelet-ts run --resolv-conf FILE',
   ]);

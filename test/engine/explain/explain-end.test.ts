@@ -4,13 +4,13 @@ import type { EventCause, KubeletEvent } from '../../../src/engine/view/events.t
 import { makeAPIContainerStatus, makeContainer, makePod } from '../../builders/pods.ts';
 import { node } from './explained-node.ts';
 
-/** The ways out for a pod that was evicted for this cause. */
+/** The fixes for a pod that was evicted for this cause. */
 function waysOf(cause: EventCause | undefined): string[] {
   const message = 'Container app exceeded its local ephemeral storage limit "10Mi". ';
   const pod = makePod({ status: { phase: 'Failed', reason: 'Evicted', message } });
   const evicted = { type: 'Recorded', at: 0, eventType: 'Warning', reason: 'Evicted', message } as const;
   const events: KubeletEvent[] = [{ ...evicted, ...(cause && { cause }) }];
-  return explainPod({ pod, node, worker: { state: 'finished', working: false, pending: false }, events }).ways;
+  return explainPod({ pod, node, worker: { state: 'finished', working: false, pending: false }, events }).fixes;
 }
 
 const raise = ['Raise the limit (sizeLimit, or limits of ephemeral-storage), or let the pod write less.'];
@@ -19,12 +19,12 @@ const free = [
   'Or raise resources.requests of the pod, so that others are evicted first.',
 ];
 
-describe('the ways out for an evicted pod fit its limit or the node:', () => {
+describe('the fixes out for an evicted pod fit its limit or the node:', () => {
   test.each([
     ['a limit of its own', 'storageLimit', raise],
     ['a shortage of the node', undefined, free],
-  ] as const)('%s', (_what, cause, ways) => {
-    expect(waysOf(cause)).toEqual(ways);
+  ] as const)('%s', (_what, cause, fixes) => {
+    expect(waysOf(cause)).toEqual(fixes);
   });
 });
 
@@ -35,11 +35,11 @@ describe('a container that did not start, and does not start again, says why:', 
       spec: { restartPolicy: 'Never', containers: [makeContainer({ name: 'app' })] },
       status: { phase: 'Failed', containerStatuses: [makeAPIContainerStatus({ name: 'app', state: { terminated } })] },
     });
-    const { cause, evidence, field, ways } = explainPod({
+    const { cause, evidence, field, fixes } = explainPod({
       ...{ pod, node, events: [] },
       worker: { state: 'finished', working: false, pending: false },
     });
-    return { cause, field, ways, evidence: evidence.map(({ text }) => text) };
+    return { cause, field, fixes, evidence: evidence.map(({ text }) => text) };
   };
   const runAgain = 'Run it again: kubelet-ts retry web-node1';
 
@@ -48,7 +48,7 @@ describe('a container that did not start, and does not start again, says why:', 
     expect(explained(message)).toEqual({
       cause:
         'app did not start: its start was cut off, because kubelet-ts or the runtime was killed; restartPolicy Never does not start it again',
-      ways: [runAgain],
+      fixes: [runAgain],
       evidence: [`exited with code 128 (StartError): ${message}`],
     });
   });
@@ -58,7 +58,7 @@ describe('a container that did not start, and does not start again, says why:', 
     expect(explained(message)).toEqual({
       cause: 'app did not start: its image has no command "nothing"; restartPolicy Never does not start it again',
       field: 'spec.containers[0].command',
-      ways: ['Correct command, or leave it out to run the command of the image.', runAgain],
+      fixes: ['Correct command, or leave it out to run the command of the image.', runAgain],
       evidence: [`exited with code 128 (StartError): ${message}`],
     });
   });

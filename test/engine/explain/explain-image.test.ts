@@ -7,7 +7,7 @@ test('of an image that is missing offline, all missing images and the commands t
   const message = 'Container image "app:1" is not present, and this node is offline. The pod also lacks: init:1, db:2';
   expect(imageMeaning('app:1', message)).toEqual({
     cause: 'app:1 is not on this node, and --offline forbids a pull; the pod also lacks init:1, db:2',
-    ways: [
+    fixes: [
       'Where a registry answers: kubelet-ts images pull -f MANIFEST, then kubelet-ts images bundle -o FILE.tar MANIFEST. ' +
         'Load it here: kubelet-ts images load FILE.tar',
       'Or start kubelet-ts without --offline.',
@@ -29,7 +29,7 @@ test.each([
 ])('with the policy Always %s is not said to be missing, and IfNotPresent is named', (image, message, cause) => {
   const meaning = imageMeaning(image, message, 'Always');
   expect(meaning.cause).toBe(`${cause}; imagePullPolicy Always pulls it before each start, even if it is on this node`);
-  expect(meaning.ways[0]).toBe(useOwn);
+  expect(meaning.fixes[0]).toBe(useOwn);
 });
 
 test('with the policy IfNotPresent a failed pull shows that the image is missing', () => {
@@ -39,7 +39,7 @@ test('with the policy IfNotPresent a failed pull shows that the image is missing
 });
 
 test('another policy does not help a bad name', () => {
-  expect(imageMeaning('App', 'invalid reference format', 'Always').ways).toEqual([
+  expect(imageMeaning('App', 'invalid reference format', 'Always').fixes).toEqual([
     'Correct the name or the tag of the image. Names are lowercase: [REGISTRY/]NAME[:TAG].',
   ]);
 });
@@ -79,6 +79,6 @@ test.each([
     expect(finding?.cause).toBe(
       `r.example/app:1 is on this node, but no credentials of this pod pulled it before, and ${because}`,
     );
-    expect(finding?.ways[0]).toMatch(/^Name a Secret of type/);
+    expect(finding?.fixes[0]).toMatch(/^Name a Secret of type/);
   },
 );

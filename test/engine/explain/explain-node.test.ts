@@ -7,13 +7,13 @@ import { reasons } from '../../../src/engine/view/reasons.ts';
 import { makePod, NOW } from '../../builders/pods.ts';
 
 const waysOf = (runtime: { endpoint: string; managed?: boolean; name?: string }) =>
-  runtimeFinding({ chosenBecause: '', name: '', version: '', ...runtime }, 'no answer').ways;
+  runtimeFinding({ chosenBecause: '', name: '', version: '', ...runtime }, 'no answer').fixes;
 
 function failedWith(reason: string, message: string): HistoryEntry {
   return { kind: 'event', podUID: '', eventType: 'Warning', reason, message, count: 1, firstAt: NOW, lastAt: NOW };
 }
 
-describe('the ways out fit the container runtime:', () => {
+describe('the fixes out fit the container runtime:', () => {
   test.each([
     ['containerd', 'containerd', 'unix:///run/containerd/containerd.sock'],
     ['cri-o', 'crio', 'unix:///run/crio/crio.sock'],
@@ -50,30 +50,30 @@ test.each([
   ],
 ] as const)('%s leads to the log of that runtime', (_what, worker, events) => {
   const runtime = { endpoint: 'unix:///run/crio/crio.sock', chosenBecause: '', name: 'cri-o', version: '1' };
-  const ways = explainPod({
+  const fixes = explainPod({
     pod: makePod({ status: { phase: 'Pending' } }),
     worker: { working: false, pending: false, ...worker },
     node: { runtime, pressures: [], sources: [], pods: [] },
     history: events.map((reason) => failedWith(reason, 'create: no shim')),
-  }).ways;
-  expect(ways).toEqual(['Check the log of the container runtime: journalctl -u crio']);
+  }).fixes;
+  expect(fixes).toEqual(['Check the log of the container runtime: journalctl -u crio']);
 });
 
 test('the command that looks at a path of the host is quoted for a shell', () => {
   const message =
     'MountVolume.SetUp failed for volume "a" : hostPath type check failed: /m/a;reboot is not a directory';
-  const ways = explainPod({
+  const fixes = explainPod({
     pod: makePod({ status: { phase: 'Pending' } }),
     worker: { working: false, pending: false, state: 'sync', lastSyncError: message },
     node: { runtime: { endpoint: '', chosenBecause: '', name: '', version: '' }, pressures: [], sources: [], pods: [] },
     history: [failedWith(reasons.failedMount, message)],
-  }).ways;
-  expect(ways[0]).toBe("Look at it: ls -ld '/m/a;reboot'");
+  }).fixes;
+  expect(fixes[0]).toBe("Look at it: ls -ld '/m/a;reboot'");
 });
 
 test('the command that checks a manifest is quoted for a shell', () => {
   const problem = { severity: 'error', origin: '/m/a; reboot.yaml', message: 'No list' } as const;
-  expect(manifestFinding(problem, []).ways[1]).toBe("Then check it: kubelet-ts validate '/m/a; reboot.yaml'");
+  expect(manifestFinding(problem, []).fixes[1]).toBe("Then check it: kubelet-ts validate '/m/a; reboot.yaml'");
 });
 
 describe('a second manifest that declares the pod', () => {
@@ -105,7 +105,7 @@ test('a disk that became read-only is named, with what to do about it', () => {
     stage: 'runtime',
     cause: 'the disk at /data is read-only',
     evidence: [{ from: '/proc/self/mountinfo', text: '/data is mounted read-only' }],
-    ways: [
+    fixes: [
       'The kernel makes a disk read-only after an error. See which: dmesg | grep -iE "error|remount"',
       'If the disk is sound, make it writable: mount -o remount,rw /data',
       'Otherwise stop the pods with kubelet-ts down, check the disk with fsck, or replace it.',

@@ -81,7 +81,7 @@ test('a pod whose containers are about to end is stopping', () => {
     stage: 'stopping',
     cause: 'its containers have up to 7s to stop',
     evidence: [],
-    ways: ['Wait for it: kubelet-ts wait web-node1 --for deleted'],
+    fixes: ['Wait for it: kubelet-ts wait web-node1 --for deleted'],
   });
 });
 
@@ -99,7 +99,7 @@ test('a pod that waits for its turn in a rollout is held, not refused', () => {
   expect(explainPod({ pod, node, worker: idle, waitingUpdate })).toMatchObject({
     stage: 'held',
     cause: message,
-    ways: [
+    fixes: [
       'Find the pod that is not available yet: kubelet-ts get all',
       'If the rollout is paused: kubelet-ts rollout resume deploy/NAME',
     ],

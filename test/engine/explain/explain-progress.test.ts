@@ -34,8 +34,8 @@ function explained(inits: Given[], apps: Given[], subject: Partial<Subject> = {}
     },
     status,
   });
-  const { stage, container, cause, evidence, ways } = explainPod({ pod, worker, node, ...subject });
-  return { stage, container, cause, evidence, ways };
+  const { stage, container, cause, evidence, fixes } = explainPod({ pod, worker, node, ...subject });
+  return { stage, container, cause, evidence, fixes };
 }
 
 const start = { from: 'container wait', at: NOW, text: 'started' };
@@ -56,7 +56,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: init container 2 of 3 is still running; later starts after it',
         evidence: [start],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -72,7 +72,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: init container 1 of 1 is still running; app starts after it',
         evidence: [start, { from: 'log of wait', text: 'nc: bad address\nwaiting' }],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -85,7 +85,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: init container 1 of 1 is still running; app starts after it',
         evidence: [start, { from: 'container wait', at: NOW, text: 'exited with code 3 (Error), 5 restarts' }],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -104,7 +104,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: init container 2 of 2 is still running; app starts after it',
         evidence: [start],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -122,7 +122,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: its startup probe has not succeeded yet; app starts after it',
         evidence: [{ from: 'log of wait', text: 'loading' }],
-        ways: ['Wait for it: kubelet-ts ps -w', readOutput('wait')],
+        fixes: ['Wait for it: kubelet-ts ps -w', readOutput('wait')],
       },
     ],
     [
@@ -140,7 +140,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: its postStart hook is still running; app starts after it',
         evidence: [start],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -159,7 +159,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: its postStart hook is still running; app starts after it',
         evidence: [start],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -191,7 +191,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: its postStart hook is still running; app starts after it',
         evidence: [{ from: 'container wait', text: 'started' }],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
     [
@@ -210,7 +210,7 @@ describe('the container that runs now explains why the others wait:', () => {
         container: 'wait',
         cause: 'wait: its postStart hook is still running',
         evidence: [start],
-        ways: [readOutput('wait')],
+        fixes: [readOutput('wait')],
       },
     ],
   ])('%s', (_what, inits, apps, subject, expected) => {
@@ -286,6 +286,6 @@ test('an init container that failed for good is shown with its output', () => {
       { from: 'container wait', at: NOW, text: 'exited with code 2 (Error)' },
       { from: 'log of wait', text: 'no database' },
     ],
-    ways: [readOutput('wait'), 'Run it again: kubelet-ts retry web-node1'],
+    fixes: [readOutput('wait'), 'Run it again: kubelet-ts retry web-node1'],
   });
 });

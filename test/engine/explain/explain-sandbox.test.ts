@@ -10,7 +10,7 @@ import { makePod, NOW } from '../../builders/pods.ts';
 const runtime = { endpoint: 'unix:///c.sock', chosenBecause: '', name: 'containerd', version: '1' };
 
 function waysOf(more: object, reason: string, message: string): string[] {
-  return explained(more, reason, message).ways;
+  return explained(more, reason, message).fixes;
 }
 
 function explained(more: object, reason: string, message: string): Explanation {
@@ -54,9 +54,9 @@ test.each([
       'Then restart the managed containerd: kubelet-ts down --all, and start kubelet-ts again.',
     ],
   ],
-])('without a network, the ways fit %s', (_what, more, ways) => {
+])('without a network, the fixes fit %s', (_what, more, fixes) => {
   const message = 'network is not ready: NetworkPluginNotReady: cni plugin not initialized';
-  expect(waysOf(more, reasons.networkNotReady, message)).toEqual([...ways, hostNetwork]);
+  expect(waysOf(more, reasons.networkNotReady, message)).toEqual([...fixes, hostNetwork]);
 });
 
 test('a CNI configuration that cannot be read is named', () => {
@@ -67,7 +67,7 @@ test('a CNI configuration that cannot be read is named', () => {
     stage: 'network',
     cause:
       "no pod network: the CNI configuration /etc/cni/net.d/10-x.conflist is not valid: invalid character '}' after object key",
-    ways: [
+    fixes: [
       'Find the line at fault: kubelet-ts doctor',
       'Correct /etc/cni/net.d/10-x.conflist, or remove it and run "kubelet-ts down --all" for the bridge of kubelet-ts.',
     ],
@@ -77,10 +77,10 @@ test('a CNI configuration that cannot be read is named', () => {
 test.each([
   [true, 'Add the handler in a file in containerd/conf.d of the root-dir, restart kubelet-ts, and check it'],
   [false, 'Configure the handler in the container runtime.'],
-])('a missing handler leads to a runtime that has it (managed: %s)', (managed, way) => {
+])('a missing handler leads to a runtime that has it (managed: %s)', (managed, fix) => {
   const message = 'rpc error: code = Unknown desc = no runtime for "nvidia" is configured';
-  const ways = waysOf({ managed }, reasons.failedCreatePodSandBox, message);
-  expect([ways[0]?.startsWith(way), ways[1]]).toEqual([true, 'Or leave spec.runtimeClassName out.']);
+  const fixes = waysOf({ managed }, reasons.failedCreatePodSandBox, message);
+  expect([fixes[0]?.startsWith(fix), fixes[1]]).toEqual([true, 'Or leave spec.runtimeClassName out.']);
 });
 
 describe('a sandbox that the runtime is still creating', () => {
@@ -93,19 +93,19 @@ describe('a sandbox that the runtime is still creating', () => {
       'waits for a network plugin',
       {},
       { seconds: 20, plugin: 'dhcp' },
-      { stage: 'network', cause: 'waits for its network (plugin dhcp, more than 20 s)', ways: [hung, hostNetwork] },
+      { stage: 'network', cause: 'waits for its network (plugin dhcp, more than 20 s)', fixes: [hung, hostNetwork] },
     ],
     [
       'has no known plugin',
       {},
       { seconds: 20 },
-      { stage: 'network', cause: `${creating}; a network plugin (CNI) may hang`, ways: [hung, hostNetwork] },
+      { stage: 'network', cause: `${creating}; a network plugin (CNI) may hang`, fixes: [hung, hostNetwork] },
     ],
     [
       'needs no network',
       { hostNetwork: true },
       { seconds: 20 },
-      { stage: 'start', cause: creating, ways: ['Check the log of the container runtime: journalctl -u containerd'] },
+      { stage: 'start', cause: creating, fixes: ['Check the log of the container runtime: journalctl -u containerd'] },
     ],
   ])('%s', (_case, spec, sandboxDelay, finding) => {
     const message = 'in any words';
@@ -158,7 +158,7 @@ test.each([
       'Load the pause image of the container runtime again; its own may be damaged: kubelet-ts images list',
     ],
   ],
-])('a sandbox that fails again and again has its cause: %s', (message, cause, ways) => {
+])('a sandbox that fails again and again has its cause: %s', (message, cause, fixes) => {
   const found = explained({}, reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${message}`);
-  expect([found.cause, found.ways]).toEqual([cause, ways]);
+  expect([found.cause, found.fixes]).toEqual([cause, fixes]);
 });

@@ -19,7 +19,7 @@ describe('a failing command can be tried by a paste into a shell:', () => {
     ['a script', ['sh', '-c', 'test -f /a && touch /b'], "sh -c 'test -f /a && touch /b'"],
     ['a script of several lines', ['sh', '-c', "a\necho 'b'\n"], String.raw`sh -c $'a\necho \047b\047\n'`],
   ])('%s', (_what, command, words) => {
-    expect(meaningOf(execOf(...command), '').ways[0]).toBe(`Try it: kubelet-ts exec web-node1 -c web -- ${words}`);
+    expect(meaningOf(execOf(...command), '').fixes[0]).toBe(`Try it: kubelet-ts exec web-node1 -c web -- ${words}`);
   });
 
   test('its cause has the command as it is', () => {
