@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { register } from '../../src/commands/ps.ts';
 import { UserError } from '../../src/errors.ts';
 import { LastGoodManifests } from '../../src/engine/config/last-good/last-good-manifests.ts';
-import { WorkloadRecords } from '../../src/engine/workloads/workload-records.ts';
+import { WorkloadRecords } from '../../src/engine/workloads/records/workload-records.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -23,7 +23,7 @@ import { PodRecords } from '../../src/engine/operations/pod-records.ts';
 import { ClaimUses } from '../../src/engine/persistent-volumes/claim-uses.ts';
 import { readAllocations } from '../../src/engine/services/service-records.ts';
 import { StatusRecords } from '../../src/engine/status/status-records.ts';
-import { WorkloadRecords } from '../../src/engine/workloads/workload-records.ts';
+import { WorkloadRecords } from '../../src/engine/workloads/records/workload-records.ts';
 import { WallClockHistory } from '../../src/flow/wall-clock-history.ts';
 import { importImages } from '../../src/node/import-images.ts';
 import { recordNodePaths } from '../../src/node/last-node-paths.ts';

@@ -1,11 +1,11 @@
 import type { DeclaredCronJob, DeclaredJob } from '../../api/values/job.ts';
 import { type DeclaredWorkload, workloadKey } from '../../api/values/workload.ts';
-import type { CronRecord } from '../../engine/workloads/cron-record.ts';
+import type { CronRecord } from '../../engine/workloads/records/cron-record.ts';
 import { cronStatus } from '../../engine/workloads/cron-status.ts';
 import { effectiveWorkload, withoutEnded } from '../../engine/workloads/effective-workload.ts';
-import { countSucceeded, type JobRecord, recordOfSame } from '../../engine/workloads/job-record.ts';
-import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads/workload-record.ts';
-import { readWorkloadRecords } from '../../engine/workloads/workload-records.ts';
+import { countSucceeded, type JobRecord, recordOfSame } from '../../engine/workloads/records/job-record.ts';
+import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads/records/workload-record.ts';
+import { readWorkloadRecords } from '../../engine/workloads/records/workload-records.ts';
 import type { CronJobStatus, JobStatus } from '../../engine/view/job-status.ts';
 import type { WorkloadSnapshot } from '../../engine/view/snapshot.ts';
 import { declaredWorkloads } from '../objects/declared-config-objects.ts';

@@ -13,7 +13,7 @@ import { PodRecords } from '../operations/pod-records.ts';
 import { PodManager } from '../pod-start/pod-manager.ts';
 import { StatusManager } from '../status/status-manager.ts';
 import { StatusRecords } from '../status/status-records.ts';
-import { WorkloadRecords } from '../workloads/workload-records.ts';
+import { WorkloadRecords } from '../workloads/records/workload-records.ts';
 import type { PodWorkerState } from '../view/pod-worker-state.ts';
 
 export type PodState = ReturnType<typeof newPodState>;

@@ -3,7 +3,7 @@ import type { DeclaredCronJob } from '../../api/values/job.ts';
 import { computeJob, type DecisionTime, type JobDecision, type StatusOfPod } from './compute-job.ts';
 import { cronRun, manualRun, minManualTTLSeconds } from '../../api/values/job-pod.ts';
 import { podUIDHash } from '../config/load-manifest.ts';
-import { type CronRecord, type CronRunRecord, maxPeriods, type Period } from './cron-record.ts';
+import { type CronRecord, type CronRunRecord, maxPeriods, type Period } from './records/cron-record.ts';
 
 export interface CronDecision {
   /** Must be on disk before pods of these runs are declared. */

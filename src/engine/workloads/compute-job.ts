@@ -13,7 +13,7 @@ import {
   newJobRecord,
   recordOfSame,
   withPodsOf,
-} from './job-record.ts';
+} from './records/job-record.ts';
 import { matchFailurePolicy, matchSuccessPolicy } from './match-job-policies.ts';
 
 /** The time of a decision. */

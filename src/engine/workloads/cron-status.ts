@@ -1,6 +1,6 @@
 import type { DeclaredCronJob } from '../../api/values/job.ts';
 import type { CronJobStatus } from '../view/job-status.ts';
-import type { CronRecord } from './cron-record.ts';
+import type { CronRecord } from './records/cron-record.ts';
 
 /** The status of a CronJob according to its record, without its Jobs and its next run. */
 export function cronStatus(

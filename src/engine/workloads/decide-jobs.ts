@@ -12,12 +12,12 @@ import { computeCron } from './compute-cron.ts';
 import { computeJob, type DecisionTime, type JobDecision, type StatusOfPod } from './compute-job.ts';
 import { cronStatus } from './cron-status.ts';
 import { cronEvents, jobEvents } from './job-events.ts';
-import { countSucceeded } from './job-record.ts';
+import { countSucceeded } from './records/job-record.ts';
 import type { WorkloadCondition } from '../view/snapshot.ts';
 import type { OwnerOf } from './pod-owner.ts';
 import { nameTaken, replicaFailures } from './replica-failure.ts';
 import type { WorkloadDecision } from './workload-decision.ts';
-import type { WorkloadRecord } from './workload-record.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
 
 interface Known {
   record: WorkloadRecord;

@@ -4,7 +4,7 @@ import type { ReplicatedWorkload } from '../../api/values/workload.ts';
 import type { KeptRevision } from '../operations/compute-revision.ts';
 import { podUIDHash } from '../config/load-manifest.ts';
 import { revisionName } from '../operations/pod-record.ts';
-import type { WorkloadRecord } from './workload-record.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
 
 const restartedAtAnnotation = 'kubectl.kubernetes.io/restartedAt';
 

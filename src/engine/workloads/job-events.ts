@@ -1,7 +1,7 @@
 import type { DeclaredCronJob, DeclaredJob } from '../../api/values/job.ts';
 import { reasons } from '../view/reasons.ts';
-import type { CronRecord } from './cron-record.ts';
-import type { JobRecord } from './job-record.ts';
+import type { CronRecord } from './records/cron-record.ts';
+import type { JobRecord } from './records/job-record.ts';
 import type { WorkloadEvent } from './workload-decision.ts';
 
 /** Returns what happened to a Job between two of its records. kubelet: pkg/controller/job/job_controller.go */

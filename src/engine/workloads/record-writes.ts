@@ -4,8 +4,8 @@ import type { Emit } from '../view/event-bus.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WorkloadCondition } from '../view/snapshot.ts';
 import type { WorkloadEvent } from './workload-decision.ts';
-import type { WorkloadRecord } from './workload-record.ts';
-import type { WorkloadRecords } from './workload-records.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
+import type { WorkloadRecords } from './records/workload-records.ts';
 
 interface Deps {
   records: Pick<WorkloadRecords, 'ask'>;

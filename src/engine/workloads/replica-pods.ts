@@ -3,7 +3,7 @@ import { declaredOrdinals, replicaPod } from '../../api/values/replica-pod.ts';
 import type { ReplicatedWorkload } from '../../api/values/workload.ts';
 import { podUIDHash } from '../config/load-manifest.ts';
 import { effectiveWorkload } from './effective-workload.ts';
-import type { WorkloadRecord } from './workload-record.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
 
 interface Effective {
   record: WorkloadRecord;

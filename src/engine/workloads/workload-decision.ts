@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim } from '../../api/values/persistent-volume.t
 import type { PodName } from '../../api/values/pod-names.ts';
 import type { WantedPod } from '../config/wanted-pods.ts';
 import type { WorkloadStatus } from '../view/snapshot.ts';
-import type { WorkloadRecord } from './workload-record.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
 
 /**
  * What a workload wants now. One pure function per family of kinds returns it: `computeReplicas` for those that keep

@@ -10,8 +10,8 @@ import { podUIDHash } from '../config/load-manifest.ts';
 import { rollbackTarget } from '../operations/compute-revision.ts';
 import { type PodRecord, revisionName } from '../operations/pod-record.ts';
 import type { AcceptedRevision } from '../operations/pod-revisions.ts';
-import type { WorkloadRecord } from './workload-record.ts';
-import type { WorkloadRecords } from './workload-records.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
+import type { WorkloadRecords } from './records/workload-records.ts';
 
 /** Actions on a declared workload, in the words of kubectl. */
 export const workloadActions = ['scale', 'restart', 'undo', 'pause', 'resume', 'run'] as const;

@@ -24,8 +24,8 @@ import { type OwnerOf, ownersNextTo, type PodOwner } from './pod-owner.ts';
 import { RecordWrites } from './record-writes.ts';
 import { ReplicaPods } from './replica-pods.ts';
 import type { WorkloadDecision } from './workload-decision.ts';
-import type { WorkloadRecord } from './workload-record.ts';
-import type { WorkloadRecords } from './workload-records.ts';
+import type { WorkloadRecord } from './records/workload-record.ts';
+import type { WorkloadRecords } from './records/workload-records.ts';
 
 interface Deps extends PodLookup {
   records: Pick<

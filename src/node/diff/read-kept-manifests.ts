@@ -5,7 +5,7 @@ import type { LastGood } from '../../engine/config/last-good/last-good-format.ts
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { readWorkloadRecords } from '../../engine/workloads/workload-records.ts';
+import { readWorkloadRecords } from '../../engine/workloads/records/workload-records.ts';
 import { type KnownWorkloads, withWorkloadPods } from './with-workload-pods.ts';
 
 /** A manifest as the agent last read it, with its declarations. */

@@ -11,7 +11,7 @@ import type { StatusOfPod } from '../../engine/workloads/compute-job.ts';
 import { extraOrdinals } from '../../engine/workloads/compute-replicas.ts';
 import { decideJobs } from '../../engine/workloads/decide-jobs.ts';
 import { effectiveWorkload, keepsRevision, withoutEnded } from '../../engine/workloads/effective-workload.ts';
-import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads/workload-record.ts';
+import { emptyWorkloadRecord, type WorkloadRecord } from '../../engine/workloads/records/workload-record.ts';
 import type { DesiredNode } from './node-state.ts';
 
 /** What is known about the workloads of a node. */

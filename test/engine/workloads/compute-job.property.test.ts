@@ -6,7 +6,7 @@ import type { DeclaredJob, JobRules } from '../../../src/api/values/job.ts';
 import { jobPodUID } from '../../../src/api/values/job-pod.ts';
 import { podUIDHash } from '../../../src/engine/config/load-manifest.ts';
 import { computeJob, type JobDecision } from '../../../src/engine/workloads/compute-job.ts';
-import type { JobRecord } from '../../../src/engine/workloads/job-record.ts';
+import type { JobRecord } from '../../../src/engine/workloads/records/job-record.ts';
 import { propertyRuns, propertyTimeoutMs } from '../../support/property-runs.ts';
 import { makeJob } from './job-world.ts';
 

@@ -3,7 +3,7 @@ import type { PodStatus } from '../../../src/api/types.ts';
 import { parseCronSchedule } from '../../../src/api/values/cron-schedule.ts';
 import type { DeclaredCronJob } from '../../../src/api/values/job.ts';
 import { computeCron, type CronDecision } from '../../../src/engine/workloads/compute-cron.ts';
-import type { CronRecord } from '../../../src/engine/workloads/cron-record.ts';
+import type { CronRecord } from '../../../src/engine/workloads/records/cron-record.ts';
 import { jobPodUID } from '../../../src/api/values/job-pod.ts';
 import { makePod } from '../../builders/pods.ts';
 import { rules } from './job-world.ts';

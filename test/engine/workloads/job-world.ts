@@ -3,7 +3,7 @@ import type { ContainerStatus, PodStatus } from '../../../src/api/types.ts';
 import type { DeclaredJob, JobRules } from '../../../src/api/values/job.ts';
 import { computeJob, type JobDecision } from '../../../src/engine/workloads/compute-job.ts';
 import { type JobPodId, jobPodUID } from '../../../src/api/values/job-pod.ts';
-import type { JobRecord } from '../../../src/engine/workloads/job-record.ts';
+import type { JobRecord } from '../../../src/engine/workloads/records/job-record.ts';
 import { makePod } from '../../builders/pods.ts';
 
 export const rules: JobRules = {

@@ -1,11 +1,11 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { WorkloadName } from '../../../src/api/values/workload.ts';
-import { readWorkloadRecords, WorkloadRecords } from '../../../src/engine/workloads/workload-records.ts';
-import { lineLogger } from '../../fakes/line-logger.ts';
-import { silentLogger } from '../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import type { WorkloadName } from '../../../../src/api/values/workload.ts';
+import { readWorkloadRecords, WorkloadRecords } from '../../../../src/engine/workloads/records/workload-records.ts';
+import { lineLogger } from '../../../fakes/line-logger.ts';
+import { silentLogger } from '../../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const web: WorkloadName = { kind: 'Deployment', namespace: 'default', name: 'web' };
 

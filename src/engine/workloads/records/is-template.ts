@@ -1,4 +1,4 @@
-import type { Container, Pod } from '../../api/types.ts';
+import type { Container, Pod } from '../../../api/types.ts';
 import { type Check, isFlag, isListOf, isMapOf, isShape, isText, optional } from './record-checks.ts';
 
 const isNamed = isShape<{ name: string }>({ name: isText });

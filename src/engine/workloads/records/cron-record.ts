@@ -1,4 +1,4 @@
-import { type DeclaredJob, type JobRules, maxParallelism, type SuccessRule } from '../../api/values/job.ts';
+import { type DeclaredJob, type JobRules, maxParallelism, type SuccessRule } from '../../../api/values/job.ts';
 import type { PodFailurePolicyRule } from 'kubernetes-types/batch/v1.js';
 import { isCount, isFlag, isListOf, isOneOf, isShape, isText, isTime, optional } from './record-checks.ts';
 import { areIndexes, isIndexCount, isJobRecord, type JobRecord } from './job-record.ts';

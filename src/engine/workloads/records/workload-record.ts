@@ -1,5 +1,5 @@
-import type { Pod } from '../../api/types.ts';
-import { isWorkloadKind, maxReplicas, type WorkloadName } from '../../api/values/workload.ts';
+import type { Pod } from '../../../api/types.ts';
+import { isWorkloadKind, maxReplicas, type WorkloadName } from '../../../api/values/workload.ts';
 import { type CronRecord, isCronRecord } from './cron-record.ts';
 import { isTemplate } from './is-template.ts';
 import { isJobRecord, type JobRecord } from './job-record.ts';

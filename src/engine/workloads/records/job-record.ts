@@ -1,6 +1,6 @@
-import { type DeclaredJob, maxCompletions, maxParallelism } from '../../api/values/job.ts';
-import { countIndexes, type IndexRanges } from '../../api/values/index-ranges.ts';
-import { revisionName } from '../operations/pod-record.ts';
+import { type DeclaredJob, maxCompletions, maxParallelism } from '../../../api/values/job.ts';
+import { countIndexes, type IndexRanges } from '../../../api/values/index-ranges.ts';
+import { revisionName } from '../../operations/pod-record.ts';
 import { isCount, isListOf, isMapOf, isOneOf, isShape, isText, isTime, optional } from './record-checks.ts';
 
 /** What must survive a restart of a Job. It is on disk before a pod of it starts. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { workloadKey, type WorkloadName } from '../../api/values/workload.ts';
-import { errorMessage } from '../../errors.ts';
-import { listFolder } from '../../files/list-folder.ts';
-import { makeFolder } from '../../files/make-folder.ts';
-import { replaceFile, syncFolder } from '../../files/write-file-atomic.ts';
-import { SerialQueue } from '../../flow/serial-queue.ts';
-import type { Logger } from '../../logger.ts';
-import { readRecordFile } from '../host/record-file.ts';
+import { workloadKey, type WorkloadName } from '../../../api/values/workload.ts';
+import { errorMessage } from '../../../errors.ts';
+import { listFolder } from '../../../files/list-folder.ts';
+import { makeFolder } from '../../../files/make-folder.ts';
+import { replaceFile, syncFolder } from '../../../files/write-file-atomic.ts';
+import { SerialQueue } from '../../../flow/serial-queue.ts';
+import type { Logger } from '../../../logger.ts';
+import { readRecordFile } from '../../host/record-file.ts';
 import {
   emptyWorkloadRecord,
   isIdle,
