@@ -56,19 +56,19 @@ export async function buildKustomization(
   };
 }
 
-/** A folder that cannot be read is reported here, because the programs report it only in a log line. */
+/** A folder that cannot be read or is no kustomization is reported here, because the programs only log it. */
 async function failureOf(
   command: string,
   folder: string,
   error: unknown,
 ): Promise<Pick<ManifestProblem, 'message' | 'hint'>> {
-  const unreadable: unknown = await readdir(folder).then(
-    () => undefined,
-    (cause: unknown) => cause,
-  );
-  if (unreadable !== undefined) {
-    const message = readFailure(unreadable, 'folder');
+  const names = await readdir(folder).catch((cause: unknown) => ({ cause }));
+  if (!Array.isArray(names)) {
+    const message = readFailure(names.cause, 'folder');
     return { message, hint: `Name the folder of a kustomization.yaml. For a URL, run: ${command} URL` };
+  }
+  if (!names.some((name) => kustomizationFiles.includes(name))) {
+    return { message: 'the folder has no kustomization.yaml', hint: 'Create it, or name the folder with -f.' };
   }
   const hint = `Correct the kustomization until this works: ${command} ${folder}`;
   return { message: `${command} failed: ${errorMessage(error)}`, hint };

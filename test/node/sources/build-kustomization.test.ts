@@ -15,6 +15,7 @@ let bin: string;
 
 beforeEach(async () => {
   bin = await temporaryFolder();
+  await writeFile(join(bin, 'kustomization.yaml'), 'resources: []');
   vi.stubEnv('PATH', bin);
 });
 afterEach(() => {
@@ -70,6 +71,17 @@ test('a folder that is missing is no failure of the build', async () => {
     severity: 'error',
     message: 'no such folder',
     hint: 'Name the folder of a kustomization.yaml. For a URL, run: kustomize build URL',
+  });
+});
+
+test('a folder without a kustomization is no failure of the build', async () => {
+  await install('kustomize', 'exit 1');
+  const folder = await temporaryFolder();
+  expect(await build(folder)).toEqual({
+    origin: folder,
+    severity: 'error',
+    message: 'the folder has no kustomization.yaml',
+    hint: 'Create it, or name the folder with -f.',
   });
 });
 
