@@ -7,8 +7,10 @@ import { UserError } from '../../../errors.ts';
  * ParseEnv
  */
 export function envFileValue(text: string, key: string): string | undefined {
-  for (let rest = text; rest !== '';) {
-    const entry = nextEntry(rest, text);
+  // Also inside a value, a line may end in CRLF.
+  const whole = text.replaceAll('\r\n', '\n').replace(/\r$/, '');
+  for (let rest = whole; rest !== '';) {
+    const entry = nextEntry(rest, whole);
     if (entry.key === key) return entry.value === '' ? undefined : entry.value;
     rest = entry.rest;
   }
@@ -24,16 +26,16 @@ interface Entry {
 
 /** `text` is the rest of the file `whole`. Takes linear time, because a pod may write anything into the file. */
 function nextEntry(text: string, whole: string): Entry {
-  const skipped = /^[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(text);
+  const skipped = /^[ \t]*(?:#[^\n]*)?(?:\n|$)/.exec(text);
   if (skipped) return { value: '', rest: text.slice(skipped[0].length) };
   const [start = ''] = /^[^=\n]*=/.exec(text) ?? [];
-  const key = start.slice(0, -1).replace(/^[ \t\r\v\f]+/, '');
-  if (!/\S$/.test(key)) throw badLine(text, whole, "it must read NAME='value'");
+  const key = start.slice(0, -1).replace(/^[ \t]+/, '');
+  if (!/[^ \t]$/.test(key)) throw badLine(text, whole, "it must read NAME='value'");
   const rest = text.slice(start.length);
-  // The kubelet takes a blank after "=" for an empty value and skips the line.
-  const blank = /^(?:$|\s[^\n]*\n?)/.exec(rest);
-  if (blank) return { value: '', rest: rest.startsWith('\n') ? rest.slice(1) : rest.slice(blank[0].length) };
-  const quoted = /^'([^']*)'[ \t\r\v\f]*(?:#[^\n]*)?(?:\n|$)/.exec(rest);
+  // With a blank after "=", as in a shell, the value is empty, whatever follows.
+  const blank = /^[ \t][^\n]*\n?/.exec(rest);
+  if (blank) return { key, value: '', rest: rest.slice(blank[0].length) };
+  const quoted = /^'([^']*)'[ \t]*(?:#[^\n]*)?(?:\n|$)/.exec(rest);
   if (quoted === null)
     throw badLine(text, whole, 'the value must be in single quotes, with nothing but a comment after it');
   return { key, value: quoted[1] ?? '', rest: rest.slice(quoted[0].length) };
