@@ -1,10 +1,11 @@
+import { isIP } from 'node:net';
 import type { Endpoints } from 'kubernetes-types/core/v1.js';
 import type { EndpointSlice } from 'kubernetes-types/discovery/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import { validateObjectMeta } from '../validation/validate-metadata.ts';
 import { protocols } from '../validation/validate-service.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain, checkPortNumber, checkStrictIP } from '../values/names.ts';
+import { checkDNS1123Label, checkPortNumber, checkStrictIP } from '../values/names.ts';
 import type { EndpointPort, Protocol, ServiceAddresses } from '../values/service.ts';
 import type { Loaders } from './loaders.ts';
 
@@ -30,9 +31,14 @@ export const serviceAddressLoaders: Loaders<ServiceAddresses> = {
     const named = validateName(errors, metadata);
     const service = metadata?.labels?.[serviceLabel] ?? '';
     if (service === '') errors.required(`metadata.labels[${serviceLabel}]`, 'must name the Service');
-    errors.unsupportedUnless('addressType', addressType, ['IPv4', 'IPv6']);
+    errors.requiredOneOf('addressType', addressType, ['IPv4', 'IPv6']);
     const ips = endpoints.flatMap(({ addresses, conditions }, index) => {
-      const checked = addresses.map((ip, at) => checkedIP(errors, `endpoints[${index}].addresses[${at}]`, ip));
+      const checked = addresses.map((ip, at) => {
+        const path = `endpoints[${index}].addresses[${at}]`;
+        if (isIP(ip) !== 0 && `IPv${isIP(ip)}` !== addressType)
+          errors.invalid(path, ip, `must be an ${addressType} address, as addressType says`);
+        return checkedIP(errors, path, ip);
+      });
       return conditions?.ready === false ? [] : checked;
     });
     const toPorts = ports.map((port, at) => checkedPort(errors, `ports[${at}]`, port));
@@ -43,10 +49,7 @@ export const serviceAddressLoaders: Loaders<ServiceAddresses> = {
 function validateName(errors: FieldErrors, metadata: ObjectMeta = {}): { namespace: string; name: string } {
   const { name = '', namespace = 'default' } = metadata;
   if (name === '') errors.required('metadata.name', 'a name is needed');
-  else {
-    validateObjectMeta(errors, { ...metadata, name, namespace });
-    errors.invalidNameUnless('metadata.name', name, checkDNS1123Subdomain);
-  }
+  else validateObjectMeta(errors, { ...metadata, name, namespace });
   return { namespace, name };
 }
 

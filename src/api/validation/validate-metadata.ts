@@ -28,6 +28,7 @@ export function validateMetadata(errors: FieldErrors, pod: Pod): void {
 export function validateObjectMeta(
   errors: FieldErrors,
   metadata: ObjectMeta & { name: string; namespace: string },
+  checkName = checkDNS1123Subdomain,
 ): void {
   if (metadata.generateName !== undefined) {
     errors.invalidIf(
@@ -36,7 +37,7 @@ export function validateObjectMeta(
       checkDNS1123SubdomainPrefix(metadata.generateName),
     );
   }
-  errors.invalidNameUnless('metadata.name', metadata.name, checkDNS1123Subdomain);
+  errors.invalidNameUnless('metadata.name', metadata.name, checkName);
   errors.invalidNameUnless('metadata.namespace', metadata.namespace, checkDNS1123Label);
   if ((metadata.generation ?? 0) < 0)
     errors.invalid('metadata.generation', metadata.generation, 'must not be negative');

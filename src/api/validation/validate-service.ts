@@ -2,7 +2,6 @@ import type { ServicePort, ServiceSpec } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import {
-  checkDNS1035Label,
   checkDNS1123Label,
   checkDNS1123Subdomain,
   checkPortName,
@@ -18,6 +17,7 @@ const isIPv6 = (address: string): boolean => address.includes(':');
 const types = ['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName'];
 export const protocols = ['TCP', 'UDP', 'SCTP'];
 const families = ['IPv4', 'IPv6'];
+const trafficDistributions = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
 const maxAffinitySeconds = 86_400;
 
 /** kubelet: pkg/apis/core/validation/validation.go ValidateService */
@@ -27,10 +27,8 @@ export function validateService(
   spec: ServiceSpec,
 ): void {
   if (metadata.name === '') errors.required('metadata.name', 'a name is needed');
-  else {
-    validateObjectMeta(errors, metadata);
-    errors.invalidNameUnless('metadata.name', metadata.name, checkDNS1035Label);
-  }
+  // It may begin with a digit since 1.36: RelaxedServiceNameValidation.
+  else validateObjectMeta(errors, metadata, checkDNS1123Label);
   const { type = 'ClusterIP', selector, ports = [] } = spec;
   errors.unsupportedUnless('spec.type', type, types);
   validateLabels(errors, 'spec.selector', selector);
@@ -159,6 +157,8 @@ function validatePolicies(errors: FieldErrors, spec: ServiceSpec): void {
   }
   const isReachable =
     type === 'NodePort' || type === 'LoadBalancer' || (type === 'ClusterIP' && externalIPs.length > 0);
+  if (spec.trafficDistribution !== undefined)
+    errors.unsupportedUnless('spec.trafficDistribution', spec.trafficDistribution, trafficDistributions);
   if (externalTrafficPolicy !== '' && !isReachable)
     errors.invalid(
       'spec.externalTrafficPolicy',

@@ -107,6 +107,38 @@ ports: [{port: 5432, protocol: UDP}]
   });
 });
 
+test('a name may begin with a digit', () => {
+  const text = service('  ports: [{port: 80}]\n').replace('name: db', 'name: 1-db');
+  expect(loadedManifests(text)).toEqual({ pods: [], configObjects: ['Service default/1-db'], problems: [] });
+});
+
+test('a wrong name is one problem', () => {
+  const text = `${service('  ports: [{port: 80}]\n').replace('name: db', 'name: DB')}---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: DB}
+`;
+  expect(loadedManifests(text).problems).toEqual([
+    expect.stringContaining('3:18 error metadata.name Invalid value: "DB"'),
+    expect.stringContaining('error metadata.name Invalid value: "DB"'),
+  ]);
+});
+
+test.each([
+  ['IPv4', '2001:db8::7'],
+  ['IPv6', '192.0.2.7'],
+])('an EndpointSlice of %s refuses %s', (type, ip) => {
+  const text = `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: db-1, labels: {kubernetes.io/service-name: db}}
+addressType: ${type}
+endpoints: [{addresses: ["${ip}"]}]
+`;
+  expect(loadedManifests(text).problems).toEqual([
+    `5:26 error endpoints[0].addresses[0] Invalid value: "${ip}": must be an ${type} address, as addressType says`,
+  ]);
+});
+
 test.each([
   ['127.0.0.1', 'may not be a loopback or link-local address'],
   ['"::1"', 'may not be a loopback or link-local address'],
@@ -306,6 +338,11 @@ test.each([
     'an unknown policy',
     service('  ports: [{port: 1}]\n  internalTrafficPolicy: Node\n'),
     '6:26 error spec.internalTrafficPolicy Unsupported value: "Node"',
+  ],
+  [
+    'an unknown distribution',
+    service('  ports: [{port: 1}]\n  trafficDistribution: PreferLocal\n'),
+    '6:24 error spec.trafficDistribution Unsupported value: "PreferLocal"',
   ],
   [
     'an unknown family',
