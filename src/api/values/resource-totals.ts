@@ -44,12 +44,13 @@ export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
 }
 
 /**
- * The pod-level limits: as written, else the huge pages of its containers. kubelet: defaults.go
- * defaultHugePagePodLimits
+ * The pod-level limits: as written, else the huge pages of its containers, unless the pod requests them itself.
+ * kubelet: defaults.go defaultHugePagePodLimits
  */
 export function podLevelLimits(spec: core.PodSpec): ResourceList {
   const ofContainers = Object.entries(toResourceList(containerTotals(spec, 'limits')));
-  const hugePages = ofContainers.filter(([name]) => name.startsWith('hugepages-'));
+  const requests: ResourceList = spec.resources?.requests ?? {};
+  const hugePages = ofContainers.filter(([name]) => name.startsWith('hugepages-') && requests[name] === undefined);
   return { ...Object.fromEntries(hugePages), ...spec.resources?.limits };
 }
 

@@ -54,6 +54,15 @@ describe('the requests of a pod as a whole', () => {
   });
 });
 
+test.each([
+  ['are those of its containers', {}, { cpu: '1', 'hugepages-2Mi': '4Mi' }],
+  ['are not those of its containers if it requests them itself', { 'hugepages-2Mi': '4Mi' }, { cpu: '1' }],
+])('the limits of huge pages of a pod as a whole %s', (_, requests, limits) => {
+  const own = { cpu: '1', 'hugepages-2Mi': '4Mi' };
+  const { spec } = applyDefaults(podOf({ requests, limits: { cpu: '1' } }, { requests: own, limits: own }));
+  expect(spec.resources?.limits).toEqual(limits);
+});
+
 test('what a pod asks for as a whole stands for what its containers ask for', () => {
   const amounts = { cpu: '1', memory: '1Gi', 'hugepages-2Mi': '2Mi' };
   const pod = podOf(
