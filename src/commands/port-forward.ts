@@ -37,7 +37,7 @@ async function portForward(
   portTexts: readonly string[],
   flags: PortForwardFlags,
 ): Promise<void> {
-  const [{ withPod }, { parsePorts, portNumberIn, targetPortOf }, { PodPorts }, { listenOnPorts }] = await Promise.all([
+  const [{ withPod }, { parsePorts, numbersIn, portOfPods }, { PodPorts }, { listenOnPorts }] = await Promise.all([
     import('./pod/open-pod.ts'),
     import('./forward/parse-ports.ts'),
     import('./forward/pod-ports.ts'),
@@ -53,12 +53,9 @@ async function portForward(
       const title = podKey(pod);
       throw new UserError(`pod ${title} is not running`, { hint: `Show its state: kubelet-ts describe ${title}` });
     }
-    const meant = asked.map(({ local, remote }) => ({
-      local,
-      remote: service === undefined ? remote : targetPortOf(service, remote),
-    }));
+    const meant = asked.map((port) => (service === undefined ? port : portOfPods(service, port)));
     const declared = meant.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
-    const ports = meant.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
+    const ports = meant.map((port) => numbersIn(declared, port));
     const podPorts = new PodPorts({ runtime, print: warn }, pod, pod.sandbox.id);
     const open = podPorts.open.bind(podPorts);
     await listenOnPorts({ open, print, warn }, flags.address.split(','), ports);
