@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type { Endpoints } from 'kubernetes-types/core/v1.js';
 import type { EndpointSlice } from 'kubernetes-types/discovery/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
@@ -35,7 +34,7 @@ export const serviceAddressLoaders: Loaders<ServiceAddresses> = {
     const ips = endpoints.flatMap(({ addresses, conditions }, index) => {
       const checked = addresses.map((ip, at) => {
         const path = `endpoints[${index}].addresses[${at}]`;
-        if (isIP(ip) !== 0 && `IPv${isIP(ip)}` !== addressType)
+        if (checkStrictIP(ip) === undefined && ip.includes(':') !== (addressType === 'IPv6'))
           errors.invalid(path, ip, `must be an ${addressType} address, as addressType says`);
         return checkedIP(errors, path, ip);
       });
