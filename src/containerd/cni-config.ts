@@ -46,7 +46,7 @@ export interface CNIOptions {
   readonly programFolders?: readonly string[];
   /** Folder in which the root-dirs of this machine record their subnets. */
   readonly reservationsDir?: string;
-  /** Folder in which the plugin host-local records the addresses of pods. */
+  /** Folder in which the plugin host-local records the addresses of pods, with one folder per bridge. */
   readonly addressesDir?: string;
   /** Exists while firewalld runs. */
   readonly firewalldFile?: string;
@@ -71,7 +71,7 @@ export const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const firewallPlugin = 'firewall';
 export const confFileName = '10-kubelet-ts.conflist';
 /** Addresses in use do not survive a reboot, and neither do the pods. */
-const addressesDataDir = '/run/kubelet-ts/cni';
+const defaultAddressesDir = '/run/kubelet-ts/cni';
 const maxConfigBytes = 1024 * 1024;
 const networkName = 'kubelet-ts';
 const howToSwitch = 'run "kubelet-ts down --all" and start again';
@@ -121,20 +121,23 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
 interface Current {
   readonly network: BridgeNetwork | undefined;
   readonly isUsed: boolean;
-  /** True if an earlier release wrote it. Its plugins clean up after their pods only while they are in it. */
+  /** True if an earlier release wrote it. Its plugins clean up after their pods only while it stays. */
   readonly isEarlier: boolean;
   /** True if it names no bridge or no subnet, for example after a power cut. */
   readonly isDamaged: boolean;
 }
 
 async function readCurrent(options: CNIOptions): Promise<Current> {
-  const { confDir, addressesDir = join(addressesDataDir, networkName) } = options;
+  const { confDir, addressesDir = defaultAddressesDir } = options;
   const file = join(confDir, confFileName);
   const network = await bridgeNetworkOf(file);
   if (network === undefined) return { network, isUsed: false, isEarlier: false, isDamaged: await pathExists(file) };
-  const used = (await listFolder(addressesDir)).filter((name) => isIPv4(name));
+  const text = await readFile(file, 'utf8');
+  const ownDir = join(addressesDir, network.bridge);
+  const hasOwnDir = text.includes(`"${ownDir}"`);
+  const used = (await listFolder(join(hasOwnDir ? ownDir : addressesDir, networkName))).filter((name) => isIPv4(name));
   const isUsed = used.some((address) => isIn(network, address));
-  const isEarlier = (await readFile(file, 'utf8')).includes('"portmap"');
+  const isEarlier = !hasOwnDir || text.includes('"portmap"');
   return { network, isUsed, isEarlier, isDamaged: false };
 }
 
@@ -147,7 +150,8 @@ async function writeBridgeConfig(
   current: Current,
   plugins: readonly string[],
 ): Promise<{ subnet: string; warnings: string[] } | undefined> {
-  const { confDir, reservationsDir = defaultReservationsDir, uplink = await readUplink() } = options;
+  const { confDir, reservationsDir = defaultReservationsDir, addressesDir = defaultAddressesDir } = options;
+  const { uplink = await readUplink() } = options;
   const file = join(confDir, confFileName);
   const reservations = new SubnetReservations(reservationsDir);
   const routes = options.hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
@@ -159,7 +163,7 @@ async function writeBridgeConfig(
     const ipv6 = await ipv6Subnet(options, current, uplink);
     const subnets = [subnet, ...(ipv6.length > 0 && (await acceptAdvertisements(uplink)) ? ipv6 : [])];
     const mtu = options.mtu ?? uplink.mtu;
-    const text = generateBridgeConfig({ subnets, chained, mtu });
+    const text = generateBridgeConfig({ subnets, chained, mtu, addressesDir });
     if (!(current.isUsed && current.isEarlier) && text !== (await readFile(file, 'utf8').catch(() => '')))
       await writeFileAtomic(file, text, 0o644);
     await reservations.add(file);
@@ -265,8 +269,10 @@ function generateBridgeConfig(options: {
   readonly subnets: readonly string[];
   readonly chained: readonly string[];
   readonly mtu: number | undefined;
+  readonly addressesDir: string;
 }): string {
-  const { subnets, chained, mtu } = options;
+  const { subnets, chained, mtu, addressesDir } = options;
+  const bridge = bridgeName(subnets[0] ?? '');
   const config = {
     // Supported by every release of the plugins since 2018.
     cniVersion: '0.4.0',
@@ -274,7 +280,7 @@ function generateBridgeConfig(options: {
     plugins: [
       {
         type: 'bridge',
-        bridge: bridgeName(subnets[0] ?? ''),
+        bridge,
         isGateway: true,
         ipMasq: false,
         hairpinMode: true,
@@ -283,7 +289,9 @@ function generateBridgeConfig(options: {
           type: 'host-local',
           ranges: subnets.map((subnet) => [{ subnet }]),
           routes: subnets.map((subnet) => ({ dst: subnet.includes(':') ? '::/0' : '0.0.0.0/0' })),
-          dataDir: addressesDataDir,
+          // The plugin records the last address that it gave. In one folder for several subnets, each would begin anew
+          // after the other, and a pod would get the address of one that just stopped. Others do not reach it then.
+          dataDir: join(addressesDir, bridge),
         },
       },
       ...chained.map((type) => ({ type })),

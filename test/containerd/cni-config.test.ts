@@ -19,7 +19,7 @@ async function machine(
   const { plugins = allPlugins, iptables = true, hasNAT6 = true } = options;
   const folder = await temporaryFolder();
   const at = (name: string): string => join(folder, name);
-  for (const name of ['empty', 'bin', 'machine.d', 'addresses']) await mkdir(at(name));
+  for (const name of ['empty', 'bin', 'machine.d']) await mkdir(at(name));
   for (const name of plugins) await writeFile(join(at('bin'), name), '');
   const script = `#!/bin/sh\nexit ${hasNAT6 ? 0 : 3}\n`;
   if (iptables)
@@ -79,7 +79,7 @@ test('writes a bridge network where the machine has no configuration', async () 
           type: 'host-local',
           ranges: [[{ subnet: '10.222.0.0/24' }]],
           routes: [{ dst: '0.0.0.0/0' }],
-          dataDir: '/run/kubelet-ts/cni',
+          dataDir: join(options.addressesDir ?? '', 'kts0ade00'),
         },
       },
     ],
@@ -122,8 +122,18 @@ test('has the plugin firewall in the network only while firewalld runs', async (
 async function machineWithPod(): ReturnType<typeof machine> {
   const options = await machine();
   await ensureCNIConfig(options);
-  await writeFile(join(options.addressesDir ?? '', '10.222.0.7'), 'id');
+  await addPod(options);
   return options;
+}
+
+const recordOf = ({ addressesDir = '' }: CNIOptions, folder = 'kts0ade00'): string =>
+  join(addressesDir, folder, 'kubelet-ts', '10.222.0.7');
+
+/** Records the address of a pod as the plugin does. */
+async function addPod(options: CNIOptions, folder?: string): Promise<void> {
+  const record = recordOf(options, folder);
+  await mkdir(dirname(record), { recursive: true });
+  await writeFile(record, 'id');
 }
 
 test("keeps our network while pods are on it although the machine's configuration appeared, and says how to switch", async () => {
@@ -136,7 +146,7 @@ test("keeps our network while pods are on it although the machine's configuratio
     options.confDir,
     [`${podman} is not used while pods are on the bridge of kubelet-ts; to switch to it, ${switching}.`],
   ]);
-  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await rm(recordOf(options));
   expect((await ensureCNIConfig({ ...options, isFixed: true })).confDir).toBe(options.confDir);
   expect((await ensureCNIConfig(options)).confDir).toBe(options.machineConfDir);
 });
@@ -151,7 +161,7 @@ test('replaces a subnet that a route overlaps once no pod uses it, and names bot
         'to get another subnet, run "kubelet-ts down --all" and start again.',
     ],
   ]);
-  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await rm(recordOf(options));
   const free = await ensureCNIConfig(options);
   expect([free.subnet, free.warnings]).toEqual(['10.222.1.0/24', []]);
 });
@@ -165,7 +175,7 @@ test('--pod-cidr chooses the subnets once no pod uses others', async () => {
       '--pod-cidr 10.50.0.128/25 waits, because pods use 10.222.0.0/24; to switch, run "kubelet-ts down --all" and start again.',
     ],
   ]);
-  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await rm(recordOf(options));
   await ensureCNIConfig(options);
   expect(JSON.parse(await readFile(options.file, 'utf8'))).toMatchObject({
     plugins: [
@@ -207,9 +217,23 @@ test('the configuration of an earlier release stays while pods are on it, so tha
   await writeFile(options.file, earlier);
   await ensureCNIConfig(options);
   expect(await readFile(options.file, 'utf8')).toBe(earlier);
-  await rm(join(options.addressesDir ?? '', '10.222.0.7'));
+  await rm(recordOf(options));
   await ensureCNIConfig(options);
   expect(await readFile(options.file, 'utf8')).not.toContain('portmap');
+});
+
+test('the addresses of an earlier release, in one folder for all subnets, stay there while pods use them', async () => {
+  const options = await machine();
+  await ensureCNIConfig(options);
+  const written = await readFile(options.file, 'utf8');
+  const earlier = written.replace(`${options.addressesDir}/kts0ade00`, `${options.addressesDir}`);
+  await writeFile(options.file, earlier);
+  await addPod(options, '.');
+  await ensureCNIConfig({ ...options, podCIDR: { ipv4: '10.50.0.0/24' } });
+  expect(await readFile(options.file, 'utf8')).toBe(earlier);
+  await rm(recordOf(options, '.'));
+  await ensureCNIConfig(options);
+  expect(await readFile(options.file, 'utf8')).toBe(written);
 });
 
 /** A second root-dir of the same machine. */
@@ -285,7 +309,7 @@ test('a bridge that an earlier release gave to two root-dirs goes with the last 
   const other = await beside(one);
   await ensureCNIConfig(one);
   await copyFile(one.file, join(other.confDir, '10-kubelet-ts.conflist'));
-  await writeFile(join(other.addressesDir ?? '', '10.222.0.7'), '');
+  await addPod(other);
   await ensureCNIConfig(other);
   const { log, ...machineIP } = await fakeIP('kts0ade00', '');
   const remove = ({ confDir }: CNIOptions): Promise<void> =>

@@ -61,7 +61,8 @@ export function portOfPods(
 }
 
 /**
- * Replaces the name of a port by its number. `pod` is the declared pod with the port names. Throws a `UserError` if no port has this name.
+ * Replaces the name of a port by its number. `pod` is the declared pod with the port names. Throws a `UserError` if no
+ * port has this name.
  */
 export function numbersIn(pod: Pod | undefined, { local, remote }: ForwardedPort): { local: number; remote: number } {
   const number = portNumberIn(pod, remote);
