@@ -17,7 +17,7 @@ export function register(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('explain'))
     .description('Explain why a pod, workload or Service is not Ready, and what to do')
     .usage('[options] POD')
-    .argument('<words...>', 'a pod: name, name without the node, or namespace/name; or such as deploy/web or svc/web')
+    .argument('<pod...>', 'a pod: name, name without the node, or namespace/name; or such as deploy/web or svc/web')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
