@@ -66,11 +66,11 @@ async function installBundle(folder: string, rootDir: string, deps: CommandDeps)
     if (name.endsWith('.tar')) await replaceFile(checksumFileOf(target), Buffer.from(`${sha256}  ${name}\n`));
   }
   for (const kept of [own, runtime, plugins]) if (kept !== undefined) print(`Kept ${kept} of this machine`);
-  for (const place of new Set(files.map(({ target }) => dirname(target)))) {
+  for (const folder of new Set(files.map(({ target }) => dirname(target)))) {
     const names = files
-      .filter(({ target }) => dirname(target) === place)
-      .map(({ target }) => target.slice(place.length + 1));
-    print(`Installed in ${place}: ${names.join(', ')}`);
+      .filter(({ target }) => dirname(target) === folder)
+      .map(({ target }) => target.slice(folder.length + 1));
+    print(`Installed in ${folder}: ${names.join(', ')}`);
   }
   print(
     'Run your pods: kubelet-ts run --offline MANIFESTS, or at boot: kubelet-ts install-service -- --offline MANIFESTS',

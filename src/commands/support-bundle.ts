@@ -29,7 +29,7 @@ export function register(program: Command, deps: CommandDeps): void {
 const help = `
 The archive has the result of doctor, configuration, manifests, snapshot, histories, statistics, metrics, logs of the
 agent, mounts and processes of pods; at most 32 MiB before compression. Only its owner can read it. Values of Secrets,
-ConfigMaps, variables, headers and annotations are not in it. Look at it before you publish it.
+ConfigMaps, variables, headers and annotations are not in it. Read it before you publish it.
 
 Examples:
   kubelet-ts support-bundle                     also without a running agent

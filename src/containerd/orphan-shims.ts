@@ -110,7 +110,7 @@ export class OrphanShims {
 
   private logFailure(error: unknown): void {
     if (this.signal.aborted) return;
-    this.deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
+    this.deps.logger.debug({ err: errorMessage(error) }, 'Finding orphaned shims failed');
   }
 }
 

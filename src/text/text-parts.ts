@@ -35,7 +35,7 @@ export class TextParts {
   }
 
   /** Yields and removes the full parts. */
-  *taken(): Generator<Buffer, void> {
+  *drain(): Generator<Buffer, void> {
     for (const part of this.full.splice(0)) {
       yield part;
       if (this.before !== undefined) this.spare.push(Buffer.from(this.before.buffer));

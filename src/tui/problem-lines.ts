@@ -16,7 +16,7 @@ export function problemLines(problems: readonly ManifestProblem[]): Line[] {
     const what: Line = {
       spans: [
         { text: `${problem.severity} `, color: isError(problem) ? 'red' : 'yellow' },
-        { text: place(problem), bold: true },
+        { text: position(problem), bold: true },
         { text: ` ${problem.field === undefined ? '' : `${problem.field}: `}${problem.message}` },
       ],
     };
@@ -35,6 +35,6 @@ function isError(problem: ManifestProblem): boolean {
 }
 
 /** `file:line:column`, as editors and compilers write it. */
-function place(problem: ManifestProblem): string {
+function position(problem: ManifestProblem): string {
   return [problem.origin, problem.line, problem.column].filter((part) => part !== undefined).join(':');
 }

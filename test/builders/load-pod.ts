@@ -5,7 +5,7 @@ import {
   decodeManifestObject,
   type FieldProblem,
   type ManifestObject,
-  notesOf,
+  readerWarnings,
   problemOf,
 } from '../../src/api/decoding/manifest-object.ts';
 import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
@@ -26,7 +26,7 @@ export function decodeManifest(
   if ('problem' in first) return { problems: [first.problem] };
   const { value, problems } = decodeManifestObject('Pod', first);
   const pod = value && { ...value, apiVersion: 'v1' as const, kind: 'Pod' as const };
-  return { ...(pod && { pod }), problems: [...notesOf(first.document), ...problems] };
+  return { ...(pod && { pod }), problems: [...readerWarnings(first.document), ...problems] };
 }
 
 /** Returns the static pod in the first document of a text, with defaults and validated. */
@@ -35,7 +35,7 @@ export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): 
   if ('problem' in first) return { problems: [first.problem] };
   const shown = new ProblemList();
   const { pod, problems } = loadPodObject(first, options);
-  shown.addAll([...notesOf(first.document), ...problems]);
+  shown.addAll([...readerWarnings(first.document), ...problems]);
   return { ...(pod && { pod }), problems: shown.list(options.origin) };
 }
 

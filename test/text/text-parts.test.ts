@@ -7,7 +7,7 @@ const partBytes = 128 * 1024;
 function partsOf(...texts: string[]): string[] {
   const page = new TextParts();
   const parts: string[] = [];
-  const take = (): void => void parts.push(...Array.from(page.taken(), (part) => part.toString()));
+  const take = (): void => void parts.push(...Array.from(page.drain(), (part) => part.toString()));
   for (const text of texts) {
     page.add(text);
     take();

@@ -3,7 +3,7 @@ import {
   type ManifestContent,
   type ManifestEntry,
   type ManifestNode,
-  type ManifestNote,
+  type ReaderWarning,
   ManifestSyntaxError,
 } from '../text/manifest-node.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
@@ -17,7 +17,7 @@ export const maxManifestBytes = 10 * 1024 * 1024;
 /** A manifest that was parsed but not decoded yet: its values and their positions. */
 export class ManifestDocument {
   readonly root: ManifestNode;
-  readonly notes: readonly ManifestNote[];
+  readonly warnings: readonly ReaderWarning[];
   private readonly lines: LineIndex;
   /** Offset of this document in the text that `lines` counts. */
   private readonly base: number;
@@ -27,13 +27,13 @@ export class ManifestDocument {
   /** `place.base` is the offset of the content in the text that `place.lines` counts. */
   constructor(
     readonly origin: string,
-    { root, notes }: ManifestContent,
+    { root, warnings }: ManifestContent,
     place: { lines: LineIndex; base: number },
   ) {
     this.lines = place.lines;
     this.base = place.base;
     this.root = root;
-    this.notes = notes;
+    this.warnings = warnings;
   }
 
   /** Line and column, from 1, of a field path. Uses its nearest ancestor if the manifest lacks the field. */

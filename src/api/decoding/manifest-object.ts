@@ -20,11 +20,11 @@ export type FieldProblem = Pick<ManifestProblem, 'message' | 'hint' | 'severity'
 
 /** Adds the line and column of the field to a problem. */
 export function problemOf({ document, path }: ManifestObject, { field, ...problem }: FieldProblem): ManifestProblem {
-  const place = fieldIn(path, field);
+  const whole = fieldIn(path, field);
   return {
     origin: document.origin,
-    ...document.positionOf(place),
-    ...(place === '' ? {} : { field: place }),
+    ...document.positionOf(whole),
+    ...(whole === '' ? {} : { field: whole }),
     ...problem,
   };
 }
@@ -69,8 +69,8 @@ export function decodeManifestObject(
 }
 
 /** The reader's warnings about a document. */
-export function notesOf(document: ManifestDocument): ManifestProblem[] {
-  return document.notes.map(({ start, message, hint }) => ({
+export function readerWarnings(document: ManifestDocument): ManifestProblem[] {
+  return document.warnings.map(({ start, message, hint }) => ({
     origin: document.origin,
     ...document.positionAt(start),
     message,

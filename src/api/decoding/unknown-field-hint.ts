@@ -24,7 +24,7 @@ export function hintForUnknownField(schema: ObjectSchema, rootName: string, obje
 
 type Fields = ReadonlyMap<string, ObjectField>;
 
-interface Place {
+interface ParentObject {
   path: string;
   fields: Fields;
 }
@@ -33,7 +33,7 @@ interface Place {
 const maxHomes = 2;
 
 /** Objects directly below, and on the path to the object, that have the field. */
-function nearHomes(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string[] {
+function nearHomes(schema: ObjectSchema, ancestors: readonly ParentObject[], own: Fields, key: string): string[] {
   if (['cpu', 'memory', 'ephemeral-storage'].includes(key)) {
     const lists = [...own].filter(([, { kind }]) => kind.type === 'map' && kind.element.type === 'quantity');
     if (lists.length > 0) return lists.map(([name]) => name);
@@ -47,7 +47,7 @@ function nearHomes(schema: ObjectSchema, ancestors: readonly Place[], own: Field
  * Names of the fields next to the object that have the key, such as `exec` for a command in httpGet. Indentation would
  * not help there, because most of these fields exclude each other.
  */
-function siblingsWithField(schema: ObjectSchema, ancestors: readonly Place[], key: string): string[] {
+function siblingsWithField(schema: ObjectSchema, ancestors: readonly ParentObject[], key: string): string[] {
   const parent = ancestors.at(-2);
   // A list item has other items next to it.
   if (parent === undefined || ancestors.at(-1)?.path.endsWith(']') === true) return [];
@@ -55,7 +55,12 @@ function siblingsWithField(schema: ObjectSchema, ancestors: readonly Place[], ke
   return homes.length > maxHomes ? [] : homes;
 }
 
-function farHome(schema: ObjectSchema, ancestors: readonly Place[], own: Fields, key: string): string | undefined {
+function farHome(
+  schema: ObjectSchema,
+  ancestors: readonly ParentObject[],
+  own: Fields,
+  key: string,
+): string | undefined {
   const top = ancestors[0]?.fields ?? own;
   const far = [own, top].flatMap((fields) => homesBelow(schema, fields, key, { maxDepth: 3, withLists: true }));
   // A field of another kind of volume gives no hint here.
@@ -65,7 +70,7 @@ function farHome(schema: ObjectSchema, ancestors: readonly Place[], own: Fields,
 const lastStep = (path: string): string => path.slice(path.lastIndexOf('.') + 1);
 
 /** The objects on a path, ending with the one at the path. */
-function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): Place[] {
+function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): ParentObject[] {
   const ancestors = [{ path: '', fields: fieldsOfObject(schema, rootName) }];
   for (const step of objectPath.match(/[^.[\]]+(?:\[[0-9]+\])*/g) ?? []) {
     const parent = ancestors.at(-1);
@@ -80,7 +85,7 @@ function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string)
   return ancestors;
 }
 
-function homeAbove(ancestors: readonly Place[], key: string): string | undefined {
+function homeAbove(ancestors: readonly ParentObject[], key: string): string | undefined {
   const home = ancestors.slice(0, -1).findLast(({ fields }) => fields.has(key));
   return home && (home.path === '' ? 'the outermost object' : home.path);
 }
@@ -103,7 +108,7 @@ function homesBelow(
   key: string,
   { maxDepth, withLists }: { maxDepth: number; withLists: boolean },
 ): string[] {
-  let level: Place[] = [{ path: '', fields }];
+  let level: ParentObject[] = [{ path: '', fields }];
   for (let depth = 0; depth < maxDepth; depth++) {
     level = level.flatMap((parent) => childrenOf(schema, parent).filter(({ isList }) => withLists || !isList));
     const homes = level.filter((child) => child.fields.has(key));
@@ -112,7 +117,7 @@ function homesBelow(
   return [];
 }
 
-function childrenOf(schema: ObjectSchema, parent: Place): (Place & { isList: boolean })[] {
+function childrenOf(schema: ObjectSchema, parent: ParentObject): (ParentObject & { isList: boolean })[] {
   const written = [...parent.fields.keys()].filter((name) => !otherFields.has(name));
   const names = new Set([...mainFields.filter((name) => parent.fields.has(name)), ...written]);
   return [...names].flatMap((name) => {

@@ -3,7 +3,7 @@ import {
   brokenRule,
   decodeManifestObject,
   type ManifestObject,
-  notesOf,
+  readerWarnings,
   problemOf,
 } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
@@ -59,7 +59,10 @@ export function loadCredentialProviderConfig(
   const typeProblem = checkType(object);
   if (typeProblem !== undefined) return { problems: [typeProblem] };
   const { value, problems } = decodeManifestObject(kind, object, schema);
-  const strict = [...notesOf(document), ...problems].map((problem) => ({ ...problem, severity: 'error' as const }));
+  const strict = [...readerWarnings(document), ...problems].map((problem) => ({
+    ...problem,
+    severity: 'error' as const,
+  }));
   if (value === undefined || strict.length > 0) return { problems: strict };
   // The decoder returns values of the types in the schema.
   const { providers = [] } = value as { providers?: Partial<CredentialProvider>[] };

@@ -1,6 +1,6 @@
 import { type ManifestDocument, readManifest } from '../decoding/manifest-document.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
-import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
+import { decodeManifestObject, type ManifestObject, readerWarnings, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { objectType } from '../decoding/object-type.ts';
 import { kubeletConfigurationFields } from './fields.ts';
@@ -38,7 +38,7 @@ export function decodeKubeletConfiguration(
   const object: ManifestObject = { document, node: document.root, path: '' };
   const typeProblem = checkType(object);
   if (typeProblem) return { problems: [typeProblem], document };
-  const repeated = notesOf(document);
+  const repeated = readerWarnings(document);
   if (isDropIn && repeated.length > 0) return { problems: repeated.map(asError), document };
   const { value, problems } = decodeManifestObject(configurationObject, object, configurationSchema);
   const all = [...repeated, ...problems];

@@ -44,17 +44,17 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateTaints(errors, kc);
   validateUserNamespaces(errors, kc);
   validateRuntimeClasses(errors, kc);
-  for (const [name, value] of Object.entries(kc)) validateTexts(errors, name, value);
+  for (const [name, value] of Object.entries(kc)) validateStrings(errors, name, value);
   if (kc.runOnce) errors.add('runOnce', 'was removed from the kubelet', 'Use kubelet-ts run-once.');
   return errors.list;
 }
 
 /** Refuses control characters, because strings become paths, lines of resolver files and args of programs. */
-function validateTexts(errors: ConfigurationErrors, name: string, value: unknown): void {
+function validateStrings(errors: ConfigurationErrors, name: string, value: unknown): void {
   if (typeof value === 'string') {
     if (hasControlCharacter(value)) errors.add(name, `${JSON.stringify(value)} must not contain control characters`);
   } else if (typeof value === 'object' && value !== null) {
-    for (const [key, member] of Object.entries(value)) validateTexts(errors, `${name}.${key}`, member);
+    for (const [key, member] of Object.entries(value)) validateStrings(errors, `${name}.${key}`, member);
   }
 }
 

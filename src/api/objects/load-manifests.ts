@@ -1,7 +1,7 @@
 import { NameOwners, objectKeys, podKeys } from '../values/name-owners.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
 import type { SupportedKind } from '../decoding/manifest-kinds.ts';
-import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
+import { type ManifestObject, readerWarnings, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
@@ -84,7 +84,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     // Objects that are not needed here are declared on purpose, such as a Namespace in a separate file.
     isStatement ||= found.objects.length > 0 || found.hasEmptyList || found.ignored.some(({ isMissed }) => !isMissed);
     problems.addAll(found.problems);
-    if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
+    if (found.objects.length > 0) problems.addAll(readerWarnings(reading.document));
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
       problems.addAll(withAccepted(object, loaded.problems));
@@ -93,7 +93,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       const { workload } = loaded;
       const own = workload ? declaredPods(workload, options.hash) : podsOf(loaded);
       const repeated = repeatedName(names, object, loaded, own);
-      if (options.allPositions === true) namePositions.push(...placesOfNames(object, loaded, own));
+      if (options.allPositions === true) namePositions.push(...positionsOfNames(object, loaded, own));
       if (repeated) problems.add(repeated);
       else if (loaded.configObject) configObjects.push(loaded.configObject);
       else {
@@ -101,7 +101,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
         for (const pod of own) {
           const { uid: podUID } = pod.metadata;
           pods.push(pod);
-          if (loaded.dependsOnPlace) dependsOnPositions.push({ ...loaded.dependsOnPlace, podUID });
+          if (loaded.dependsOnPosition) dependsOnPositions.push({ ...loaded.dependsOnPosition, podUID });
           classPositions.push(...(loaded.classPositions ?? []).map((position) => ({ ...position, podUID })));
           if (loaded.isUIDDerived === true) derivedUIDs.push(podUID);
         }
@@ -136,7 +136,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
 
 interface LoadedObject {
   pod?: Pod;
-  dependsOnPlace?: DependsOnPosition;
+  dependsOnPosition?: DependsOnPosition;
   classPositions?: ClassPosition[];
   isUIDDerived?: boolean;
   configObject?: ConfigObject;
@@ -198,19 +198,19 @@ function repeatedName(
   return undefined;
 }
 
-function placesOfNames(
+function positionsOfNames(
   object: ManifestObject,
   { configObject, workload }: LoadedObject,
   pods: readonly Pod[],
 ): NamePosition[] {
-  const place = (key: string, field: string): NamePosition => {
+  const position = (key: string, field: string): NamePosition => {
     const { line = 0, column = 0 } = problemOf(object, { field, message: '', severity: 'error' });
     return { key, field, line, column };
   };
   return [
-    ...pods.flatMap(podKeys).map((key) => place(key, key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name')),
-    ...(workload ? [place(workloadKey(workload), 'metadata.name')] : []),
-    ...(configObject ? objectKeys(configObject).map((key) => place(key, fieldOfKey(configObject, key))) : []),
+    ...pods.flatMap(podKeys).map((key) => position(key, key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name')),
+    ...(workload ? [position(workloadKey(workload), 'metadata.name')] : []),
+    ...(configObject ? objectKeys(configObject).map((key) => position(key, fieldOfKey(configObject, key))) : []),
   ];
 }
 

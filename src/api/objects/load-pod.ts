@@ -29,7 +29,7 @@ import { unsupportedFields } from './supported-fields.ts';
 export interface LoadResult {
   pod?: Pod;
   /** Position of the pod's depends-on annotation, if it has one. */
-  dependsOnPlace?: DependsOnPosition;
+  dependsOnPosition?: DependsOnPosition;
   /** Positions of the classes that the manifest names. Absent if it names none. */
   classPositions?: ClassPosition[];
   /** True if the manifest sets no UID, so that the pod's UID is derived from its content. */
@@ -49,8 +49,8 @@ export function loadPodObject(object: ManifestObject, options: StaticPodOptions)
   // Safe casts: the decoder's schema is generated from the declarations of `RawPod`.
   if (value === undefined) {
     const raw = partial && ({ ...partial.value, apiVersion: 'v1', kind: 'Pod' } as RawPod);
-    const further = raw ? errorsOfPartialPod(raw, partial.brokenFields, options) : [];
-    return { problems: [...decodeProblems, ...further.map(locate)] };
+    const templateErrors = raw ? errorsOfPartialPod(raw, partial.brokenFields, options) : [];
+    return { problems: [...decodeProblems, ...templateErrors.map(locate)] };
   }
   const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
   const { problems, ...loaded } = toValidPod(raw, options, locate);
@@ -77,14 +77,14 @@ export function errorsOfPartialPod(
 const noName: FieldProblem = { field: 'metadata.name', message: 'A name is needed', severity: 'error' };
 
 function errorProblems(errors: readonly FieldError[], raw: RawPod, pod: Pod): FieldProblem[] {
-  return firstProblems(errors, (error) => inWordsOfManifest(error, raw, pod));
+  return firstProblems(errors, (error) => asManifestProblem(error, raw, pod));
 }
 
 /**
  * The rules apply to the pod on this node. The problem belongs to the manifest, which has neither the pod's name nor
  * its node.
  */
-function inWordsOfManifest(error: FieldError, raw: RawPod, pod: Pod): FieldProblem {
+function asManifestProblem(error: FieldError, raw: RawPod, pod: Pod): FieldProblem {
   if (error.field === 'metadata.name') return nameProblem(error, raw.metadata?.name ?? '', pod);
   if (error.field === 'spec.nodeName' && raw.spec?.schedulingGates && error.type === 'Forbidden') {
     const message = 'Forbidden: the pod of a manifest has its node already, and nothing here removes a gate';
@@ -131,7 +131,7 @@ export function toValidPod(
     return {
       pod,
       isUIDDerived: (raw.metadata?.uid ?? '') === '',
-      ...dependsOnPlace(pod, locate),
+      ...dependsOnPosition(pod, locate),
       ...classPositions(pod, options.allPositions ?? false, locate),
       problems,
     };
@@ -167,14 +167,14 @@ function tooManyContainers({ spec }: RawPod): FieldProblem | undefined {
   };
 }
 
-function dependsOnPlace(
+function dependsOnPosition(
   pod: Pod,
   locate: (problem: FieldProblem) => ManifestProblem,
-): Pick<LoadResult, 'dependsOnPlace'> {
+): Pick<LoadResult, 'dependsOnPosition'> {
   if (dependsOn(pod).length === 0) return {};
   const { origin, line, column, field } = locate({ field: dependsOnField, message: '', severity: 'error' });
-  const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
-  return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
+  const position = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return { dependsOnPosition: { podUID: pod.metadata.uid, ...position, ...(field !== undefined && { field }) } };
 }
 
 function classPositions(
@@ -187,8 +187,8 @@ function classPositions(
   const named = objectReferences(pod).filter(({ kind }) => areAllWanted || kind.endsWith('Class'));
   const places = named.map(({ field }): ClassPosition => {
     const { origin, line, column } = locate({ field, message: '', severity: 'error' });
-    const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
-    return { podUID: pod.metadata.uid, field, ...place };
+    const position = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    return { podUID: pod.metadata.uid, field, ...position };
   });
   return places.length === 0 ? {} : { classPositions: places };
 }

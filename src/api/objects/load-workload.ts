@@ -29,8 +29,8 @@ export function loadWorkload(
 ): LoadedWorkload {
   const { value, partial, problems } = decodeManifestObject(kind, object);
   if (value === undefined) {
-    const further = partial ? errorsOfTemplate({ ...partial.value, kind }, partial.brokenFields, options) : [];
-    return { problems: [...problems, ...further.map((problem) => problemOf(object, problem))] };
+    const templateErrors = partial ? errorsOfTemplate({ ...partial.value, kind }, partial.brokenFields, options) : [];
+    return { problems: [...problems, ...templateErrors.map((problem) => problemOf(object, problem))] };
   }
   // Safe cast: the decoder's schema and this type are made from the same declarations.
   const workload: Workload = { ...value, kind };

@@ -3,10 +3,10 @@ import { decodeBase64 } from './base64.ts';
 import {
   type ManifestContent,
   type ManifestNode,
-  type ManifestNote,
+  type ReaderWarning,
   ManifestSyntaxError,
   type ManifestEntry,
-  noteRepeatedKey,
+  warnOfRepeatedKey,
 } from './manifest-node.ts';
 import { parseYaml } from './parse-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
@@ -28,11 +28,11 @@ export function composeYaml(
 ): ManifestContent {
   const document = parseYaml(text, budget);
   const composer = new YamlComposer(budget, scalar);
-  return { root: composer.value(document?.contents ?? null, 0, 0), notes: composer.notes };
+  return { root: composer.value(document?.contents ?? null, 0, 0), warnings: composer.warnings };
 }
 
 class YamlComposer {
-  readonly notes: ManifestNote[] = [];
+  readonly warnings: ReaderWarning[] = [];
   private readonly anchors: YamlAnchors;
 
   constructor(
@@ -63,7 +63,7 @@ class YamlComposer {
   }
 
   private entries(map: YAMLMap<ParsedNode, ParsedNode | null>, mapStart: number, depth: number): EntryList['list'] {
-    const entries = new EntryList(this.notes);
+    const entries = new EntryList(this.warnings);
     for (const { key, value } of map.items) {
       const [keyStart, , keyEnd] = key.range;
       if (isMergeKey(key)) {
@@ -159,12 +159,12 @@ class EntryList {
   private readonly merged = new Set<string>();
 
   /** Appends warnings to `notes`. */
-  constructor(private readonly notes: ManifestNote[]) {}
+  constructor(private readonly warnings: ReaderWarning[]) {}
 
   /** Adds a member of the mapping itself. */
   add(entry: ManifestEntry): void {
     const { key, keyStart } = entry;
-    if (this.places.has(key) && !this.merged.delete(key)) noteRepeatedKey(this.notes, key, keyStart);
+    if (this.places.has(key) && !this.merged.delete(key)) warnOfRepeatedKey(this.warnings, key, keyStart);
     this.set(entry);
   }
 

@@ -59,7 +59,7 @@ export class ManifestSyntaxError extends Error {
 export class ManifestLimitError extends ManifestSyntaxError {}
 
 /** A reader's remark about a position in the text. */
-export interface ManifestNote {
+export interface ReaderWarning {
   start: number;
   message: string;
   hint: string;
@@ -68,19 +68,19 @@ export interface ManifestNote {
 /** The values of one document, and the reader's remarks. */
 export interface ManifestContent {
   root: ManifestNode;
-  notes: ManifestNote[];
+  warnings: ReaderWarning[];
 }
 
 /** Deeper nesting is refused. No pod needs it, and the limit bounds recursion. */
 export const maxNestingDepth = 500;
 
 /** Number of notes that are kept. */
-const maxNotes = 50;
+const maxWarnings = 50;
 
 /** Adds a note about a repeated key at an offset, up to `maxNotes` notes. */
-export function noteRepeatedKey(notes: ManifestNote[], key: string, start: number): void {
-  if (notes.length >= maxNotes) return;
-  notes.push({
+export function warnOfRepeatedKey(warnings: ReaderWarning[], key: string, start: number): void {
+  if (warnings.length >= maxWarnings) return;
+  warnings.push({
     start,
     message: `Key "${excerpt(key)}" is written more than once; the last one counts`,
     hint: 'Remove the others.',

@@ -3,10 +3,10 @@ import {
   type ManifestEntry,
   ManifestLimitError,
   type ManifestNode,
-  type ManifestNote,
+  type ReaderWarning,
   ManifestSyntaxError,
   maxNestingDepth,
-  noteRepeatedKey,
+  warnOfRepeatedKey,
 } from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
@@ -15,7 +15,7 @@ export function readJson(text: string, budget: ReadingBudget): ManifestContent {
   const reader = new JsonReader(text, budget);
   const root = reader.readValue(0);
   reader.expectEnd();
-  return { root, notes: reader.notes };
+  return { root, warnings: reader.warnings };
 }
 
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
@@ -34,7 +34,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 class JsonReader {
-  readonly notes: ManifestNote[] = [];
+  readonly warnings: ReaderWarning[] = [];
   private at = 0;
 
   constructor(
@@ -89,7 +89,7 @@ class JsonReader {
       const keyStart = this.at;
       if (this.text[keyStart] !== '"') throw this.unexpected('a key in double quotes');
       const key = this.readString();
-      if (keys.has(key)) noteRepeatedKey(this.notes, key, keyStart);
+      if (keys.has(key)) warnOfRepeatedKey(this.warnings, key, keyStart);
       keys.add(key);
       this.skipWhitespace();
       if (!this.accept(':')) throw this.unexpected('a colon');

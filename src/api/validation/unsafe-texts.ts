@@ -43,7 +43,7 @@ function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadat
 }
 
 /** Free-text fields, because they are passed to a program or are not used here. */
-const freeTexts: ReadonlySet<string> = new Set([
+const freeStrings: ReadonlySet<string> = new Set([
   'annotations',
   'args',
   'command',
@@ -74,7 +74,7 @@ function inspect(errors: FieldErrors, field: string, value: unknown, key = '', i
     return;
   }
   for (const [name, member] of Object.entries(value)) {
-    const isText = isFree || freeTexts.has(name) || (key === 'envVar' && name === 'value');
+    const isText = isFree || freeStrings.has(name) || (key === 'envVar' && name === 'value');
     inspect(errors, `${field}.${name}`, member, name, isText || (key === 'flexVolume' && name === 'options'));
   }
 }

@@ -32,8 +32,8 @@ export function namesOf(name: string, nodeName: string): string[] {
 
 /** Such as `/m/web.yaml:3:5: spec.containers: Required value`. */
 export function errorText({ origin, line, column, field, message }: ManifestProblem): string {
-  const place = [origin, line, column].filter((part) => part !== undefined).join(':');
-  return visible([place, field, message].filter((part) => part !== undefined).join(': '));
+  const position = [origin, line, column].filter((part) => part !== undefined).join(':');
+  return visible([position, field, message].filter((part) => part !== undefined).join(': '));
 }
 
 /** A hint for a pod whose manifest has an error. Returns undefined if no error of it is known. */

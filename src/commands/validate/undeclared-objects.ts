@@ -25,8 +25,8 @@ export function undeclaredObjects(
       .filter(({ kind }) => kinds.includes(kind))
       .flatMap((reference) => {
         const { field } = reference;
-        const place = classPositions.find((one) => one.podUID === uid && one.field === field);
-        const { origin = where, line, column } = place ?? {};
+        const position = classPositions.find((one) => one.podUID === uid && one.field === field);
+        const { origin = where, line, column } = position ?? {};
         return problemsOf(reference, { declared, namespace, node }).map((problem): ManifestProblem => ({
           origin,
           ...(line !== undefined && { line }),

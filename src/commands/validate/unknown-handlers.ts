@@ -18,8 +18,8 @@ export function unknownHandlers(
     const handler = handlers.get(spec.runtimeClassName ?? '');
     if (handler === undefined || managedHandlers.includes(handler)) return [];
     const field = 'spec.runtimeClassName';
-    const place = classPositions.find((one) => one.podUID === metadata.uid && one.field === field);
-    const { origin = where, line, column } = place ?? {};
+    const position = classPositions.find((one) => one.podUID === metadata.uid && one.field === field);
+    const { origin = where, line, column } = position ?? {};
     return {
       origin,
       ...(line !== undefined && { line }),

@@ -104,13 +104,13 @@ export function validationSummary(update: SourceUpdate): string {
 /** All problems grouped by file, in order of their lines. Files keep the order of their first problem. */
 export function inFileOrder(problems: readonly ManifestProblem[]): ManifestProblem[] {
   const origins = [...new Set(problems.map(({ origin }) => origin))];
-  const place = ({ origin, line = 0, column = 0 }: ManifestProblem): number[] => [
+  const position = ({ origin, line = 0, column = 0 }: ManifestProblem): number[] => [
     origins.indexOf(origin),
     line,
     column,
   ];
   return problems.toSorted((a, b) => {
-    const [left, right] = [place(a), place(b)];
+    const [left, right] = [position(a), position(b)];
     const at = left.findIndex((part, index) => part !== right[index]);
     return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
   });

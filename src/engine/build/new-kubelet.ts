@@ -88,7 +88,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       onPodChanged: (uid) => {
         working.podRefresher.changed(uid);
       },
-      isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
+      isUndeclared: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
       keepsVolumes,
       areSourcesSeen: () => handlers.hasSeenAllSources,
       garbage: () => working.garbage,

@@ -32,7 +32,7 @@ type Earlier = PodState & Sources & RuntimeWatch & Volumes & NodeResources & { p
 
 interface Engine extends Pick<
   ConstructorParameters<typeof KubeletPodSyncer>[0],
-  'restarting' | 'onPodChanged' | 'isPodGone' | 'keepsVolumes'
+  'restarting' | 'onPodChanged' | 'isUndeclared' | 'keepsVolumes'
 > {
   areSourcesSeen: () => boolean;
   garbage: () => PodGarbage;

@@ -29,15 +29,15 @@ export function declaredAlready(
   key: string,
   owner: string,
   hint: string,
-  places: readonly NamePosition[] = [],
+  positions: readonly NamePosition[] = [],
 ): ManifestProblem {
   const [kind, namespace = '', name = ''] = key.split('/');
-  const place = places.find((one) => one.key === key);
+  const position = positions.find((one) => one.key === key);
   return {
     origin,
-    ...(place && { line: place.line, column: place.column }),
+    ...(position && { line: position.line, column: position.column }),
     severity: 'error',
-    field: place?.field ?? fieldOf(kind),
+    field: position?.field ?? fieldOf(kind),
     message: `${key.replace('/', ' ')} is declared by ${owner} already`,
     hint,
     ...(kind === 'Pod' && { repeatedPod: { namespace, name } }),

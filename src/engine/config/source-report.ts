@@ -27,9 +27,9 @@ export class SourceReport {
   }
 
   /** Records a read of the source. `pods` is the number of pods in a new list; by default the old list stays. */
-  update(isReady: boolean, problemsAndNotes: readonly ManifestProblem[], pods = this.snapshot.pods): void {
+  update(isReady: boolean, allProblems: readonly ManifestProblem[], pods = this.snapshot.pods): void {
     const { snapshot } = this;
-    const problems = withoutNotes(problemsAndNotes);
+    const problems = withoutNotes(allProblems);
     this.recordLastGood(snapshot.problems, problems);
     const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;
     // Cheap for unchanged manifests, because their problems are the same objects.

@@ -60,9 +60,9 @@ export function parseCgroupMountPoints(mountInfo: string): CgroupMountPoint[] {
 
 function cgroupMount(line: string): CgroupMountPoint[] {
   if (!line.includes(' - cgroup')) return [];
-  const [place = '', system = ''] = line.split(' - ');
+  const [mount = '', system = ''] = line.split(' - ');
   const [type = '', , options = ''] = system.split(' ');
-  const path = place.split(' ')[4];
+  const path = mount.split(' ')[4];
   if (path === undefined || !/^cgroup2?$/.test(type)) return [];
   return [{ path: copyOf(path), type: copyOf(type), options: type === 'cgroup' ? copyOf(options).split(',') : [] }];
 }

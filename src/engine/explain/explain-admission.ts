@@ -25,7 +25,7 @@ export function explainStartOrder({ pod, awaits }: Subject): Finding | undefined
       ...(missing === undefined
         ? []
         : [`Declare ${missing} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]),
-      ...(awaited === undefined ? [] : [`Look at that pod: kubelet-ts explain ${awaited}`]),
+      ...(awaited === undefined ? [] : [`Ask about that pod: kubelet-ts explain ${awaited}`]),
     ],
     nextTryWhen: missing === undefined ? `${unready.join(', ')} becomes Ready` : retryConditions.anyManifest,
   };
@@ -71,7 +71,7 @@ const refusals: readonly Refusal[] = [
     field: 'spec.containers[0].resources',
     fixes: () => [
       'Lower resources.requests of this pod or of others.',
-      'Look at the requests of other pods: kubelet-ts describe',
+      'Check the requests of other pods: kubelet-ts describe',
       'Or stop a pod: remove its manifest.',
     ],
   },

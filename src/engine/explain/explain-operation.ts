@@ -55,7 +55,7 @@ const holds: Readonly<Record<string, (name: string) => string[]>> = {
   RolledBack: (name) => [
     'Correct the manifest: a changed one is tried at once.',
     `Or try the same one again: kubelet-ts unhold ${name}`,
-    `Look at its revisions: kubelet-ts history ${name}`,
+    `List its revisions: kubelet-ts history ${name}`,
   ],
   RollOut: () => [
     'Find the pod that is not available yet: kubelet-ts get all',

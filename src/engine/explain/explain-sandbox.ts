@@ -113,7 +113,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
     pattern: /cannot read the resolver file of this node: .*'([^']+)'/,
     cause: ([, path = '']) => `the resolver file ${path} of this node is missing or cannot be read`,
     fixes: ([, path = '']) => [
-      `Look at it: ls -lL ${shellWord(path)}`,
+      `Check it: ls -lL ${shellWord(path)}`,
       'Create it, or name another one: kubelet-ts run --resolv-conf FILE',
       'Or set dnsPolicy: None with dnsConfig.nameservers in the pod.',
     ],
@@ -180,7 +180,7 @@ const sandboxMessages: readonly KnownMessage<[Subject]>[] = [
   },
   {
     pattern: /cgroup/i,
-    cause: () => 'the cgroup of the pod cannot be made',
+    cause: () => 'the cgroup of the pod cannot be created',
     fixes: () => [
       'Compare --cgroup-driver with the driver of the container runtime.',
       'Check that /sys/fs/cgroup is writable.',
@@ -213,7 +213,7 @@ const volumeMessages: readonly KnownMessage<[]>[] = [
     pattern: /hostPath type check failed: (\S+) is not an? (.*)/,
     cause: ([, path = '', kind = '']) => `${path} is not a ${kind} on this machine`,
     fixes: ([, path = '']) => [
-      `Look at it: ls -ld ${shellWord(path)}`,
+      `Check it: ls -ld ${shellWord(path)}`,
       'Correct hostPath.path, or set hostPath.type to DirectoryOrCreate or FileOrCreate.',
     ],
   },

@@ -93,7 +93,7 @@ function evictContainers(request: ContainerGCRequest): GCContainer[] {
     }
   };
   for (const [key, unit] of units) {
-    if (!allSourcesReady || !isGone(unit[0]?.podUID ?? '', request)) continue;
+    if (!allSourcesReady || !isRemoved(unit[0]?.podUID ?? '', request)) continue;
     removed.push(...unit);
     units.delete(key);
   }
@@ -116,7 +116,7 @@ function evictUnits({ containers, policy, nowMonotonic }: ContainerGCRequest): M
   return units;
 }
 
-function isGone(
+function isRemoved(
   uid: string,
   { evictTerminatedPods, shouldPodContentBeRemoved, shouldPodRuntimeBeRemoved }: ContainerGCRequest,
 ): boolean {
@@ -134,7 +134,7 @@ function evictSandboxes(request: ContainerGCRequest, containers: readonly GCCont
   );
   return request.sandboxes.filter(({ id, podUID, state }) => {
     const isActive = state === 'ready' || inUse.has(id);
-    return !isActive && (newest.get(podUID) !== id || isGone(podUID, request));
+    return !isActive && (newest.get(podUID) !== id || isRemoved(podUID, request));
   });
 }
 

@@ -43,7 +43,7 @@ export class DeadLogs {
     try {
       return { logDirs: await this.deadFolders(isPresent), brokenLogLinks: await this.brokenLinks(isPresent) };
     } catch (error) {
-      this.deps.logger.warn({ err: errorMessage(error) }, 'Looking for logs of removed pods failed');
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Finding logs of removed pods failed');
       return { logDirs: [], brokenLogLinks: [] };
     }
   }

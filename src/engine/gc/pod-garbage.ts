@@ -292,7 +292,7 @@ export class PodGarbage {
           'Processes run in the cgroup of a pod that an earlier agent removed',
         );
     } catch (error) {
-      logger.warn({ err: errorMessage(error) }, 'Looking for cgroups of removed pods failed; retrying');
+      logger.warn({ err: errorMessage(error) }, 'Finding cgroups of removed pods failed; retrying');
     }
   }
 

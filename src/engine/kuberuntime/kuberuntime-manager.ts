@@ -143,10 +143,10 @@ export class KuberuntimeManager {
     const [first] = [...ephemeral, ...init, ...containers];
     if (!actions.createSandbox && first === undefined) return results;
     const askedImages = first && this.deps.imageManager.requestStatus(first, sync.signal);
-    const made = await podSandbox(this.deps, sync, actions, results);
-    if (made === undefined) return results;
+    const present = await podSandbox(this.deps, sync, actions, results);
+    if (present === undefined) return results;
     if (actions.createSandbox) sync.onSandboxReady?.();
-    const sandbox = { ...made, askedImages, imagesOfSync: new Map() };
+    const sandbox = { ...present, askedImages, imagesOfSync: new Map() };
 
     // Step 8: start ephemeral containers, which have no back-off. A failed one does not block the others.
     for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);

@@ -103,12 +103,12 @@ export class OwnedRuntime implements ForeignPods {
     const uid = config?.metadata?.uid ?? '';
     if (this.holderOf(uid) !== undefined) await this.rejectIfInUse(uid, options);
     try {
-      const made = await runtime.runPodSandbox(
+      const created = await runtime.runPodSandbox(
         config ? { ...request, config: withOwner(config, owner.id) } : request,
         options,
       );
-      this.isOurs.set(made.podSandboxId, true);
-      return made;
+      this.isOurs.set(created.podSandboxId, true);
+      return created;
     } catch (error) {
       // If two owners call at the same moment, the runtime rejects the second with an error about reserved names.
       if (options?.signal?.aborted !== true) await this.rejectIfInUse(uid, options);

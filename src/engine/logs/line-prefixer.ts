@@ -1,7 +1,7 @@
 const newline = 0x0a;
 const lineEnd = Buffer.from('\n');
 /** How many bytes of a line are held back. A longer line is split between characters. */
-const maxHeld = 256 * 1024;
+const maxBuffered = 256 * 1024;
 
 interface Options {
   /** Changes the text of a line, passed without its line end. */
@@ -12,8 +12,8 @@ interface Options {
 export class LinePrefixer {
   private readonly prefix: Buffer;
   private readonly guard: (line: Buffer) => Buffer;
-  private held: Buffer[] = [];
-  private heldBytes = 0;
+  private buffered: Buffer[] = [];
+  private bufferedBytes = 0;
 
   constructor(prefix: string, { guard = (line) => line }: Options = {}) {
     this.prefix = Buffer.from(prefix);
@@ -25,24 +25,24 @@ export class LinePrefixer {
     const parts: Buffer[] = [];
     let start = 0;
     for (let end = bytes.indexOf(newline); end >= 0; end = bytes.indexOf(newline, start)) {
-      this.hold(bytes.subarray(start, end));
+      this.buffer(bytes.subarray(start, end));
       parts.push(...this.line(), lineEnd);
       start = end + 1;
     }
     // Copies, because the caller may reuse its buffer.
-    if (start < bytes.length) this.hold(Buffer.from(bytes.subarray(start)));
-    if (this.heldBytes > maxHeld) parts.push(...this.part(), lineEnd);
+    if (start < bytes.length) this.buffer(Buffer.from(bytes.subarray(start)));
+    if (this.bufferedBytes > maxBuffered) parts.push(...this.part(), lineEnd);
     return Buffer.concat(parts);
   }
 
   /** Returns the incomplete last line. */
   rest(): Buffer {
-    return this.heldBytes === 0 ? Buffer.alloc(0) : Buffer.concat(this.line());
+    return this.bufferedBytes === 0 ? Buffer.alloc(0) : Buffer.concat(this.line());
   }
 
-  private hold(bytes: Buffer): void {
-    this.held.push(bytes);
-    this.heldBytes += bytes.length;
+  private buffer(bytes: Buffer): void {
+    this.buffered.push(bytes);
+    this.bufferedBytes += bytes.length;
   }
 
   private line(): Buffer[] {
@@ -51,17 +51,17 @@ export class LinePrefixer {
 
   /** Returns what is there of a line, up to its last complete character. */
   private part(): Buffer[] {
-    const held = this.take();
-    const end = endOfCharacters(held);
-    if (end < held.length) this.hold(held.subarray(end));
-    return [this.prefix, this.guard(held.subarray(0, end))];
+    const buffered = this.take();
+    const end = endOfCharacters(buffered);
+    if (end < buffered.length) this.buffer(buffered.subarray(end));
+    return [this.prefix, this.guard(buffered.subarray(0, end))];
   }
 
   private take(): Buffer {
-    const held = Buffer.concat(this.held);
-    this.held = [];
-    this.heldBytes = 0;
-    return held;
+    const buffered = Buffer.concat(this.buffered);
+    this.buffered = [];
+    this.bufferedBytes = 0;
+    return buffered;
   }
 }
 

@@ -72,7 +72,7 @@ export class KernelOOMs {
   private readKill(message: string): KernelOOM | undefined {
     const kill = /^(?:.*: )?Killed process (\d+)(?:, UID \d+,)? \((.*)\),? (total-vm:\d+kB.*)$/.exec(message);
     if (kill === null) return undefined;
-    const [, pid, name = '', figures = ''] = kill;
+    const [, pid, name = '', memory = ''] = kill;
     // If a whole cgroup is killed, the first process stands for all.
     if (this.latest?.isWholeCgroup === true) return undefined;
     const earlier = this.flush();
@@ -81,9 +81,9 @@ export class KernelOOMs {
     this.latest = {
       pid: Number(pid),
       name,
-      anonKi: figureKi(figures, 'anon-rss'),
-      fileKi: figureKi(figures, 'file-rss'),
-      shmemKi: figureKi(figures, 'shmem-rss'),
+      anonKi: kibOf(memory, 'anon-rss'),
+      fileKi: kibOf(memory, 'file-rss'),
+      shmemKi: kibOf(memory, 'shmem-rss'),
       ...report,
       isSystem: report.isSystem ?? true,
       isWholeCgroup: false,
@@ -92,6 +92,6 @@ export class KernelOOMs {
   }
 }
 
-function figureKi(figures: string, name: string): number {
-  return Number(new RegExp(`\\b${name}:(\\d+)kB`).exec(figures)?.[1] ?? 0);
+function kibOf(memory: string, name: string): number {
+  return Number(new RegExp(`\\b${name}:(\\d+)kB`).exec(memory)?.[1] ?? 0);
 }

@@ -33,13 +33,13 @@ export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promis
     // We put nothing into an incomplete folder, so one with content is not ours.
     if (name.startsWith(unfinished)) await rmdir(join(dirname(path), name)).catch(() => undefined);
   }
-  const made = await mkdtemp(join(dirname(path), unfinished));
+  const created = await mkdtemp(join(dirname(path), unfinished));
   try {
     // The umask limits mkdir, but not chmod.
-    await chmod(made, folderMode);
-    await rename(made, path);
+    await chmod(created, folderMode);
+    await rename(created, path);
   } catch (error) {
-    await rmdir(made).catch(() => undefined);
+    await rmdir(created).catch(() => undefined);
     throw error;
   }
   await syncFolder(dirname(path));

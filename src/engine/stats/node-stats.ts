@@ -62,7 +62,7 @@ function readSystemContainers(reader: UsageReader, { podsCgroup, wanted }: NodeR
     return [
       {
         name,
-        startTime: new Date(madeAt(reader, path)).toISOString(),
+        startTime: new Date(createdAt(reader, path)).toISOString(),
         ...(cpu && { cpu }),
         ...(memory && { memory }),
         ...(swap && { swap }),
@@ -78,7 +78,7 @@ function cgroupOf({ files, host }: UsageReader, pid: number | 'self' | undefined
 }
 
 /** Returns when a cgroup was created, in milliseconds since the epoch. */
-function madeAt({ host }: UsageReader, cgroup: string): number {
+function createdAt({ host }: UsageReader, cgroup: string): number {
   const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top ?? '';
   return Math.trunc(statSync(`${top}${cgroup}/cgroup.procs`, { throwIfNoEntry: false })?.mtimeMs ?? 0);
 }

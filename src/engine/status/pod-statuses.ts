@@ -45,8 +45,8 @@ export class PodStatuses {
     const { statusRecords, clock, prober } = this.deps;
     const { uid } = pod.metadata;
     if (!statusRecords.isFirstSeen(uid)) return;
-    const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
-    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
+    const sandboxCreatedAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
+    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxCreatedAt));
     prober.resume(pod, containers);
   }
 

@@ -57,7 +57,7 @@ export class Housekeeping {
   }
 
   /** Call it when the clean-up starts. Later requests and events count again. */
-  taken(): void {
+  started(): void {
     this.requested = false;
     this.isCalm = true;
     this.wait();

@@ -64,9 +64,9 @@ export function outdatedContainers({ status }: Pod, newest: Pod, runs: Runs): st
     const [container, current] = [newestByName.get(name), appliedByName.get(name)];
     if (current === undefined || container === undefined) continue;
     const id = runtimeContainerID(containerID);
-    const made = byID.get(id);
+    const created = byID.get(id);
     const isResized = id in resources || (current !== container && containerResize(current, container) !== undefined);
-    if (made?.hash !== containerHash(container) || isResized) outdated.push(name);
+    if (created?.hash !== containerHash(container) || isResized) outdated.push(name);
   }
   return outdated;
 }

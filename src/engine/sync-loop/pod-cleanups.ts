@@ -74,7 +74,7 @@ export class PodCleanups {
 
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   run(): void {
-    this.deps.housekeeping.taken();
+    this.deps.housekeeping.started();
     const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, garbage, starter } =
       this.deps;
     this.deps.operations.review();

@@ -60,7 +60,7 @@ interface Deps {
   restarting: (pod: Pod) => readonly string[];
   ephemeral: Pick<EphemeralContainers, 'effective' | 'settle'>;
   /** True if no manifest declares the pod anymore. */
-  isPodGone: (uid: string) => boolean;
+  isUndeclared: (uid: string) => boolean;
   /** True if an operator stopped the pod, and it will restart with the data in its volumes. */
   keepsVolumes: (pod: Pod) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
@@ -202,7 +202,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
-    const { volumeManager, containerManager, isPodGone, keepsVolumes } = this.deps;
+    const { volumeManager, containerManager, isUndeclared, keepsVolumes } = this.deps;
     const { uid } = pod.metadata;
     this.deps.statuses.update(pod, podStatus, true);
     const claims = await this.deps.claimsOf(uid);
@@ -215,7 +215,7 @@ export class KubeletPodSyncer implements PodSyncer {
     await containerManager.podCgroups.remove(uid);
     // Keep the containers of a finished pod for `logs` and its status until its manifest is removed. A stopped pod also
     // keeps them if it was declared again, for example after a cancelled node shutdown.
-    if (!isPodGone(uid) || keepsVolumes(pod)) return;
+    if (!isUndeclared(uid) || keepsVolumes(pod)) return;
     this.reportKeptClaims(pod);
     await this.deps.removePod(uid);
   }
@@ -234,12 +234,12 @@ export class KubeletPodSyncer implements PodSyncer {
     const change = await this.deps.appliedRevisions.accept(pod, podStatus);
     if (change.kind !== 'inPlace') return;
     if (change.isPodResized || change.resize.length > 0) {
-      recorder.normal(reasons.resizeStarted, `Changing resources in place: ${changeWords({ ...change, images: [] })}`);
+      recorder.normal(reasons.resizeStarted, `Changing resources in place: ${changeText({ ...change, images: [] })}`);
       this.deps.statuses.update(pod, podStatus, false);
     }
     const restarting = [...change.images, ...change.resize.flatMap(({ name, restart }) => (restart ? [name] : []))];
     const what = restarting.length === 0 ? 'no container restarts' : `only ${restarting.join(', ')} restarts`;
-    recorder.normal(reasons.updatedInPlace, `Updated in place, ${what}: ${changeWords(change)}`);
+    recorder.normal(reasons.updatedInPlace, `Updated in place, ${what}: ${changeText(change)}`);
   }
 
   /** Returns undefined if the pod's resources match its revision. */
@@ -300,7 +300,7 @@ export class KubeletPodSyncer implements PodSyncer {
 }
 
 /** Such as `image of app; resources of app, cache`. */
-function changeWords({ images, resize, isPodResized }: Extract<PodChange, { kind: 'inPlace' }>): string {
+function changeText({ images, resize, isPodResized }: Extract<PodChange, { kind: 'inPlace' }>): string {
   const parts = [
     ['image', images],
     ['resources', [...(isPodResized ? ['the pod'] : []), ...resize.map(({ name }) => name)]],

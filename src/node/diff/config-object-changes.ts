@@ -72,7 +72,7 @@ function valuesOf(object: ConfigObject | undefined): Map<string, string> {
 function effectsOn(pod: Pod, object: ConfigData, keys: ConfigObjectChange['keys']): ConfigObjectEffect[] {
   const { metadata, spec } = pod;
   const containers = initAndRegularContainers(spec);
-  const volumes = (spec.volumes ?? []).filter((volume) => isMadeFrom(volume, object)).map(({ name }) => name);
+  const volumes = (spec.volumes ?? []).filter((volume) => isCopyOf(volume, object)).map(({ name }) => name);
   const on = (effect: ConfigObjectEffect['effect'], what: string): ConfigObjectEffect => ({
     pod: `${metadata.namespace}/${metadata.name}`,
     effect,
@@ -89,7 +89,7 @@ function effectsOn(pod: Pod, object: ConfigData, keys: ConfigObjectChange['keys'
   ];
 }
 
-function isMadeFrom({ configMap, secret, projected }: Volume, { kind, name }: ConfigData): boolean {
+function isCopyOf({ configMap, secret, projected }: Volume, { kind, name }: ConfigData): boolean {
   const sources = projected?.sources ?? [];
   return kind === 'ConfigMap'
     ? configMap?.name === name || sources.some((source) => source.configMap?.name === name)

@@ -55,12 +55,12 @@ export async function servingPair(
     return undefined;
   });
   if (kept !== undefined && !shouldRenew(kept.cert, clock.now())) return kept;
-  const made = await makeServingPair(files.nodeName, clock.now());
+  const created = await makeServingPair(files.nodeName, clock.now());
   await makeFolder(certDir, 0o755);
   // A crash between the two leaves a key that does not match, and the next start generates another pair.
-  await writeFileAtomic(paths.key, made.key, 0o600);
-  await writeFileAtomic(paths.cert, made.cert, 0o644);
-  return made;
+  await writeFileAtomic(paths.key, created.key, 0o600);
+  await writeFileAtomic(paths.cert, created.cert, 0o644);
+  return created;
 }
 
 async function readGivenPair(certFile: string, keyFile: string): Promise<ServingPair> {

@@ -68,11 +68,11 @@ export function* summaryParts({ node, pods }: Summary, cpuAndMemoryOnly: boolean
     length += text.length;
     if (length < chunkLength) continue;
     length = 0;
-    yield* page.taken();
+    yield* page.drain();
   }
   page.add(shown === 0 ? endOfPods : `\n ${endOfPods}`);
   page.end();
-  yield* page.taken();
+  yield* page.drain();
 }
 
 const startOfPods = '{\n "pods": [';

@@ -7,7 +7,7 @@ import type { EngineActivity, EngineView } from '../../engine/view/snapshot.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, type LabelTexts, type LongFamily, textParts } from './family.ts';
+import { type Family, type LabelStrings, type LongFamily, textParts } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
 import { type MachineFacts, readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
@@ -59,7 +59,7 @@ export class AgentMetrics {
   readonly http: HTTPCounts;
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
-  private readonly labelTexts: LabelTexts = new WeakMap();
+  private readonly labelStrings: LabelStrings = new WeakMap();
   private readonly build: readonly Family[];
   private engine: MeasuredEngine | undefined;
   private machine: { readAtMonotonic: number; facts: Promise<MachineFacts> } | undefined;
@@ -107,7 +107,7 @@ export class AgentMetrics {
 
   /** The same page in parts. Each part is overwritten when the second part after it is requested. */
   async parts(path: MetricsPath): Promise<Generator<Buffer, void>> {
-    return textParts(await this.families(path), this.labelTexts);
+    return textParts(await this.families(path), this.labelStrings);
   }
 
   /** The same metrics in Prometheus' binary format. */

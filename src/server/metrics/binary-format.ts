@@ -36,15 +36,15 @@ export function* binaryParts(families: Iterable<Family | LongFamily>): Generator
 
 function samplesOf(family: Family | LongFamily): Sample[] {
   const samples: Sample[] = [];
-  eachSample(family, (labels, further, value, at, metricName) => {
-    samples.push({ labels, further, value, at, ...(metricName !== undefined && { metricName }) });
+  eachSample(family, (labels, extraLabels, value, at, metricName) => {
+    samples.push({ labels, extraLabels, value, at, ...(metricName !== undefined && { metricName }) });
   });
   return samples;
 }
 
-function singleMetric(type: 'counter' | 'gauge', { labels, further, value, at }: Sample): Metric {
+function singleMetric(type: 'counter' | 'gauge', { labels, extraLabels, value, at }: Sample): Metric {
   return {
-    label: [...pairs(labels), ...pairs(further)],
+    label: [...pairs(labels), ...pairs(extraLabels)],
     ...(type === 'counter' ? { counter: { value } } : { gauge: { value } }),
     ...(at !== undefined && { timestampMs: BigInt(at) }),
   };
@@ -56,7 +56,7 @@ const pairs = (labels: Sample['labels'] = {}): Metric['label'] =>
 /** Series of buckets, sums and counts as one metric for each set of labels. */
 function histograms(name: string, samples: readonly Sample[]): Metric[] {
   const metrics = new Map<string, Metric & { histogram: Histogram }>();
-  for (const { labels, further: { le, ...others } = {}, value, metricName } of samples) {
+  for (const { labels, extraLabels: { le, ...others } = {}, value, metricName } of samples) {
     const label = [...pairs(labels), ...pairs(others)];
     const key = JSON.stringify(label);
     const histogram: Histogram = metrics.get(key)?.histogram ?? { bucket: [] };

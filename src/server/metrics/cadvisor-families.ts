@@ -20,25 +20,25 @@ export function cadvisorFamilies(
   const usages = usagesOf(summary, cgroups, pods);
   const instantOf = memoized(Date.parse);
   const interfaceLabels = memoized((name) => ({ interface: name }));
-  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): LongFamily => ({
+  const family = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): LongFamily => ({
     name,
     type,
     help,
     each: (emit) => {
       for (const usage of usages) {
-        read(usage, (value, time = '', further) => {
+        read(usage, (value, time = '', extraLabels) => {
           // Statistics of a runtime may have no time.
-          if (value !== undefined) emit(usage.labels, further, value, time === '' ? undefined : instantOf(time));
+          if (value !== undefined) emit(usage.labels, extraLabels, value, time === '' ? undefined : instantOf(time));
         });
       }
     },
   });
   const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): LongFamily =>
-    figures(
+    family(
       `container_network_${name}_total`,
       `Cumulative count of ${help}`,
-      ({ network: measured }, figure) => {
-        for (const one of measured?.interfaces ?? []) figure(read(one), measured?.time, interfaceLabels(one.name));
+      ({ network: measured }, add) => {
+        for (const one of measured?.interfaces ?? []) add(read(one), measured?.time, interfaceLabels(one.name));
       },
       'counter',
     );
@@ -55,14 +55,14 @@ export function cadvisorFamilies(
     of: (usage: Usage) => { time: string; psi?: PSIStats } | undefined,
   ): LongFamily[] =>
     (['full', 'some'] as const).map((share) =>
-      figures(
+      family(
         `container_pressure_${name}_${share === 'full' ? 'stalled' : 'waiting'}_seconds_total`,
         share === 'full'
           ? `Total time duration no tasks in the container could make progress due to ${resource} congestion.`
           : `Total time duration tasks in the container have waited due to ${resource} congestion.`,
-        (usage, figure) => {
+        (usage, add) => {
           const { time, psi } = of(usage) ?? {};
-          figure(psi && psi[share].total / 1e6, time);
+          add(psi && psi[share].total / 1e6, time);
         },
         'counter',
       ),
@@ -76,86 +76,86 @@ export function cadvisorFamilies(
       cadvisorVersion: '',
       cadvisorRevision: '',
     }),
-    figures(
+    family(
       'container_cpu_usage_seconds_total',
       'Cumulative cpu time consumed in seconds.',
-      ({ cpu }, figure) => {
-        figure(seconds(cpu?.usageCoreNanoSeconds), cpu?.time, ofAllCPUs);
+      ({ cpu }, add) => {
+        add(seconds(cpu?.usageCoreNanoSeconds), cpu?.time, ofAllCPUs);
       },
       'counter',
     ),
-    figures(
+    family(
       'container_fs_inodes_free',
       'Number of available Inodes',
       ofDevice((fs) => fs.inodesFree),
     ),
-    figures(
+    family(
       'container_fs_inodes_total',
       'Number of Inodes',
       ofDevice((fs) => fs.inodes),
     ),
-    figures(
+    family(
       'container_fs_limit_bytes',
       'Number of bytes that can be consumed by the container on this filesystem.',
       ofDevice((fs) => fs.capacityBytes),
     ),
-    figures(
+    family(
       'container_fs_usage_bytes',
       'Number of bytes that are consumed by the container on this filesystem.',
       ofDevice((fs) => fs.usedBytes),
     ),
-    figures('container_last_seen', 'Last time a container was seen by the exporter', ({ cpu, memory }, figure) => {
+    family('container_last_seen', 'Last time a container was seen by the exporter', ({ cpu, memory }, add) => {
       const time = cpu?.time ?? memory?.time;
-      if (time !== undefined) figure(Math.floor(instantOf(time) / 1000), time);
+      if (time !== undefined) add(Math.floor(instantOf(time) / 1000), time);
     }),
-    figures(
+    family(
       'container_memory_failures_total',
       'Cumulative count of memory allocation failures.',
-      ({ memory: { time, pageFaults, majorPageFaults } = noMemory }, figure) => {
-        figure(pageFaults, time, minorFaults);
-        figure(majorPageFaults, time, majorFaults);
+      ({ memory: { time, pageFaults, majorPageFaults } = noMemory }, add) => {
+        add(pageFaults, time, minorFaults);
+        add(majorPageFaults, time, majorFaults);
         // Both scopes count the processes below.
-        figure(pageFaults, time, minorFaultsBelow);
-        figure(majorPageFaults, time, majorFaultsBelow);
+        add(pageFaults, time, minorFaultsBelow);
+        add(majorPageFaults, time, majorFaultsBelow);
       },
       'counter',
     ),
-    figures('container_memory_rss', 'Size of RSS in bytes.', ({ memory }, figure) => {
-      figure(memory?.rssBytes, memory?.time);
+    family('container_memory_rss', 'Size of RSS in bytes.', ({ memory }, add) => {
+      add(memory?.rssBytes, memory?.time);
     }),
-    figures('container_memory_swap', 'Container swap usage in bytes.', ({ swap }, figure) => {
-      figure(swap?.swapUsageBytes, swap?.time);
+    family('container_memory_swap', 'Container swap usage in bytes.', ({ swap }, add) => {
+      add(swap?.swapUsageBytes, swap?.time);
     }),
-    figures(
+    family(
       'container_memory_usage_bytes',
       'Current memory usage in bytes, including all memory regardless of when it was accessed',
-      ({ memory }, figure) => {
-        figure(memory?.usageBytes, memory?.time);
+      ({ memory }, add) => {
+        add(memory?.usageBytes, memory?.time);
       },
     ),
-    figures('container_memory_working_set_bytes', 'Current working set in bytes.', ({ memory }, figure) => {
-      figure(memory?.workingSetBytes, memory?.time);
+    family('container_memory_working_set_bytes', 'Current working set in bytes.', ({ memory }, add) => {
+      add(memory?.workingSetBytes, memory?.time);
     }),
     network('receive_bytes', 'bytes received', ({ rxBytes }) => rxBytes),
     network('receive_errors', 'errors encountered while receiving', ({ rxErrors }) => rxErrors),
     network('transmit_bytes', 'bytes transmitted', ({ txBytes }) => txBytes),
     network('transmit_errors', 'errors encountered while transmitting', ({ txErrors }) => txErrors),
-    figures(
+    family(
       'container_processes',
       'Number of processes running inside the container.',
-      ({ processes, cpu, cgroup }, figure) => {
-        figure(processes, (cpu ?? cgroup)?.time);
+      ({ processes, cpu, cgroup }, add) => {
+        add(processes, (cpu ?? cgroup)?.time);
       },
     ),
     ...pressures('cpu', 'CPU', ({ cpu }) => cpu),
     ...pressures('memory', 'memory', ({ memory }) => memory),
     ...pressures('io', 'IO', ({ io }) => io),
     plain('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise', 0),
-    figures(
+    family(
       'container_start_time_seconds',
       'Start time of the container since unix epoch in seconds.',
-      ({ startTime, cpu }, figure) => {
-        if (cpu !== undefined) figure(instantOf(startTime) / 1000, cpu.time);
+      ({ startTime, cpu }, add) => {
+        if (cpu !== undefined) add(instantOf(startTime) / 1000, cpu.time);
       },
     ),
     plain('machine_cpu_cores', 'Number of logical CPU cores.', machine.cores, facts),
@@ -168,9 +168,9 @@ export function cadvisorFamilies(
   return families.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Adds a metric; a metric without a value is left out. `further`: labels in addition to those of the usage. */
-type Figure = (value: number | undefined, time: string | undefined, further?: Sample['labels']) => void;
-type Reader = (usage: Usage, figure: Figure) => void;
+/** Adds a metric; a metric without a value is left out. `extraLabels`: labels in addition to those of the usage. */
+type Add = (value: number | undefined, time: string | undefined, extraLabels?: Sample['labels']) => void;
+type Reader = (usage: Usage, add: Add) => void;
 
 const versionHelp =
   "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
@@ -187,6 +187,6 @@ const seconds = (nanos: number | undefined): number | undefined => (nanos === un
 
 const ofDevice =
   (read: (fs: FsStats) => number | undefined): Reader =>
-  ({ fs }, figure) => {
-    if (fs !== undefined) figure(read(fs), fs.time, ofNoDevice);
+  ({ fs }, add) => {
+    if (fs !== undefined) add(read(fs), fs.time, ofNoDevice);
   };

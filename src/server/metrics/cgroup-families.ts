@@ -8,7 +8,7 @@ import type { MachineFacts } from './machine.ts';
 import { memoized } from './memoized.ts';
 
 /** Adds a metric; a metric without a value is left out. */
-type Figure = (value: number | undefined, further?: Sample['labels']) => void;
+type Add = (value: number | undefined, extraLabels?: Sample['labels']) => void;
 type Row = Pick<Usage, 'labels'> & { cgroup: MeasuredCgroup; at: number };
 type Reader = (cgroup: MeasuredCgroup) => number | undefined;
 
@@ -24,7 +24,7 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
     name: string,
     type: Family['type'],
     help: string,
-    read: (cgroup: MeasuredCgroup, figure: Figure) => void,
+    read: (cgroup: MeasuredCgroup, add: Add) => void,
     hasTime = true,
   ): LongFamily => ({
     name: `container_${name}`,
@@ -32,14 +32,14 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
     help,
     each: (emit) => {
       for (const { labels, cgroup, at } of rows) {
-        read(cgroup, (value, further) => {
-          if (value !== undefined) emit(labels, further, value, hasTime ? at : undefined);
+        read(cgroup, (value, extraLabels) => {
+          if (value !== undefined) emit(labels, extraLabels, value, hasTime ? at : undefined);
         });
       }
     },
   });
-  const plain = (read: Reader) => (cgroup: MeasuredCgroup, figure: Figure) => {
-    figure(read(cgroup));
+  const plain = (read: Reader) => (cgroup: MeasuredCgroup, add: Add) => {
+    add(read(cgroup));
   };
   const gauge = (name: string, help: string, read: Reader): LongFamily => family(name, 'gauge', help, plain(read));
   const counter = (name: string, help: string, read: Reader): LongFamily => family(name, 'counter', help, plain(read));
@@ -56,15 +56,14 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
       ofDevice,
     }: { ofNode?: (disk: DiskCounters) => number; ofDevice?: (of: DeviceUsage) => number | undefined },
   ): LongFamily =>
-    family(`fs_${name}`, type, help, ({ of, details }, figure) => {
-      if (ofNode !== undefined && of === 'node')
-        for (const disk of disks) figure(ofNode(disk), deviceLabels(disk.name));
+    family(`fs_${name}`, type, help, ({ of, details }, add) => {
+      if (ofNode !== undefined && of === 'node') for (const disk of disks) add(ofNode(disk), deviceLabels(disk.name));
       else if (ofDevice !== undefined)
-        for (const one of details.devices) figure(ofDevice(one), deviceLabels(deviceName(disks, one)));
+        for (const one of details.devices) add(ofDevice(one), deviceLabels(deviceName(disks, one)));
     });
   const network = (name: string, help: string, read: (of: InterfaceCounters) => number): LongFamily =>
-    family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }, figure) => {
-      for (const one of interfaces) figure(read(one), interfaceLabels(one.name));
+    family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }, add) => {
+      for (const one of interfaces) add(read(one), interfaceLabels(one.name));
     });
   return [
     counter(
@@ -157,8 +156,8 @@ export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts):
       'Maximum number of threads allowed inside the container, infinity if value is zero',
       ({ details }) => details.maxThreads,
     ),
-    family('ulimits_soft', 'gauge', ulimitsHelp, ({ openFilesLimit }, figure) => {
-      figure(openFilesLimit, openFiles);
+    family('ulimits_soft', 'gauge', ulimitsHelp, ({ openFilesLimit }, add) => {
+      add(openFilesLimit, openFiles);
     }),
   ];
 }
@@ -167,9 +166,9 @@ const ulimitsHelp = 'Soft ulimit values for the container root process. Unlimite
 const openFiles = { ulimit: 'max_open_files' };
 
 const memory =
-  (figure: keyof CgroupDetails['memory']): Reader =>
+  (name: keyof CgroupDetails['memory']): Reader =>
   ({ details }) =>
-    details.memory[figure];
+    details.memory[name];
 
 /** Without a quota, nothing is throttled. */
 const limited =

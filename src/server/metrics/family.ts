@@ -14,7 +14,7 @@ export type LongFamily = Omit<Family, 'samples'> & { each: (emit: Emit) => void 
 /** Receives the parts of a sample. */
 export type Emit = (
   labels: Sample['labels'],
-  further: Sample['further'],
+  extraLabels: Sample['extraLabels'],
   value: number,
   at: number | undefined,
   metricName?: string,
@@ -24,15 +24,15 @@ export type Emit = (
 export function eachSample(family: Family | LongFamily, emit: Emit): void {
   if ('each' in family) family.each(emit);
   else
-    for (const { labels, further, value, at, metricName } of family.samples)
-      emit(labels, further, value, at, metricName);
+    for (const { labels, extraLabels, value, at, metricName } of family.samples)
+      emit(labels, extraLabels, value, at, metricName);
 }
 
 /** Samples may share label objects. */
 export interface Sample {
   labels: Readonly<Record<string, string>>;
   /** Labels after the others. */
-  further?: Readonly<Record<string, string>> | undefined;
+  extraLabels?: Readonly<Record<string, string>> | undefined;
   value: number;
   /** When it was measured, in milliseconds since the epoch. Absent for "now". */
   at?: number | undefined;
@@ -41,7 +41,7 @@ export interface Sample {
 }
 
 /** Texts of label objects that live longer than a page. */
-export type LabelTexts = WeakMap<Sample['labels'], string>;
+export type LabelStrings = WeakMap<Sample['labels'], string>;
 
 /**
  * The families in Prometheus' text format 0.0.4. Omits families without series, as the kubelet does. A page with
@@ -49,7 +49,7 @@ export type LabelTexts = WeakMap<Sample['labels'], string>;
  */
 export function* textParts(
   families: Iterable<Family | LongFamily>,
-  known: LabelTexts = new WeakMap(),
+  known: LabelStrings = new WeakMap(),
 ): Generator<Buffer, void> {
   // A page has thousands of samples of some hundred label objects, and few times.
   const times = new Map<number, string>();
@@ -58,9 +58,9 @@ export function* textParts(
   for (const family of families) {
     const { name, help, type } = family;
     let header = `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n`;
-    eachSample(family, (labels, further, value, at, metricName = name) => {
+    eachSample(family, (labels, extraLabels, value, at, metricName = name) => {
       const pairs = memoized(known, labels, pairsText);
-      const more = further === undefined ? '' : memoized(known, further, pairsText);
+      const more = extraLabels === undefined ? '' : memoized(known, extraLabels, pairsText);
       const all = pairs === '' || more === '' ? pairs + more : `${pairs},${more}`;
       text += header + metricName;
       header = '';
@@ -70,11 +70,11 @@ export function* textParts(
       page.add(text);
       text = '';
     });
-    yield* page.taken();
+    yield* page.drain();
   }
   page.add(text);
   page.end();
-  yield* page.taken();
+  yield* page.drain();
 }
 
 interface Memory<Key, Value> {

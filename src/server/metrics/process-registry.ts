@@ -9,13 +9,13 @@ const neverMs = 2 ** 31 - 1;
 interface OwnFamily extends Omit<Family, 'samples'> {
   values: OwnSample[];
 }
-type OwnSample = Omit<Sample, 'labels' | 'further'> & { labels: Readonly<Record<string, string | number>> };
+type OwnSample = Omit<Sample, 'labels' | 'extraLabels'> & { labels: Readonly<Record<string, string | number>> };
 
 function withTextLabels({ labels: { le, ...labels }, ...sample }: OwnSample): Sample {
   return {
     ...sample,
     labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])),
-    ...(le !== undefined && { further: { le: String(le) } }),
+    ...(le !== undefined && { extraLabels: { le: String(le) } }),
   };
 }
 

@@ -6,17 +6,17 @@ interface Measured {
   memory?: MemoryStats;
   swap?: SwapStats;
 }
-type Figure = (usage: Measured, labels: Sample['labels']) => Sample[];
+type ReadSamples = (usage: Measured, labels: Sample['labels']) => Sample[];
 
 /** Metrics of /metrics/resource. kubelet: metrics/collectors/resource_metrics.go */
 export function resourceFamilies({ node, pods: measured }: Summary): Family[] {
   // As in /stats/summary, a pod without a running container has no figures.
   const pods = measured.filter(({ containers }) => containers.length > 0);
-  const ofNode = (figure: Figure): Sample[] => figure(node, {});
-  const ofPods = (figure: Figure): Sample[] => pods.flatMap((pod) => figure(pod, podLabels(pod)));
-  const ofContainers = (figure: Figure): Sample[] =>
+  const ofNode = (read: ReadSamples): Sample[] => read(node, {});
+  const ofPods = (read: ReadSamples): Sample[] => pods.flatMap((pod) => read(pod, podLabels(pod)));
+  const ofContainers = (read: ReadSamples): Sample[] =>
     pods.flatMap((pod) =>
-      pod.containers.flatMap((container) => figure(container, { container: container.name, ...podLabels(pod) })),
+      pod.containers.flatMap((container) => read(container, { container: container.name, ...podLabels(pod) })),
     );
   const startTimes = pods.flatMap((pod) =>
     pod.containers.map(({ name, startTime }) => ({
@@ -64,12 +64,12 @@ const podLabels = ({ podRef }: PodStats): { pod: string; namespace: string } => 
   namespace: podRef.namespace,
 });
 
-const cpuSeconds: Figure = ({ cpu }, labels) => one(labels, cpu?.usageCoreNanoSeconds, cpu?.time, 1e9);
-const workingSet: Figure = ({ memory }, labels) => one(labels, memory?.workingSetBytes, memory?.time);
-const swapUsage: Figure = ({ swap }, labels) => one(labels, swap?.swapUsageBytes, swap?.time);
+const cpuSeconds: ReadSamples = ({ cpu }, labels) => one(labels, cpu?.usageCoreNanoSeconds, cpu?.time, 1e9);
+const workingSet: ReadSamples = ({ memory }, labels) => one(labels, memory?.workingSetBytes, memory?.time);
+const swapUsage: ReadSamples = ({ swap }, labels) => one(labels, swap?.swapUsageBytes, swap?.time);
 
 /** A container may use what it uses now plus what is left. */
-const swapLimit: Figure = ({ swap }, labels) => {
+const swapLimit: ReadSamples = ({ swap }, labels) => {
   const { swapUsageBytes, swapAvailableBytes, time } = swap ?? {};
   const isKnown = swapUsageBytes !== undefined && swapAvailableBytes !== undefined;
   return one(labels, isKnown ? swapUsageBytes + swapAvailableBytes : undefined, time);

@@ -77,10 +77,10 @@ export class Distribution {
       let below = 0;
       for (const [index, bound] of this.bounds.entries()) {
         below += buckets[index] ?? 0;
-        samples.push({ metricName: bucket, labels, further: bound.labels, value: below });
+        samples.push({ metricName: bucket, labels, extraLabels: bound.labels, value: below });
       }
       samples.push(
-        { metricName: bucket, labels, further: unbounded, value: count },
+        { metricName: bucket, labels, extraLabels: unbounded, value: count },
         { metricName: sumName, labels, value: sum },
         { metricName: countName, labels, value: count },
       );

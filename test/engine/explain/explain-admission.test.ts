@@ -18,12 +18,12 @@ function waysOf(awaits: AwaitedPods) {
 
 const declare = (name: string): string =>
   `Declare ${name} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`;
-const lookAt = (name: string): string => `Look at that pod: kubelet-ts explain ${name}`;
+const askAbout = (name: string): string => `Ask about that pod: kubelet-ts explain ${name}`;
 
 describe('the way out of a wait names the pod to declare, and the pod to look at:', () => {
   test.each<[string[], string[], string[], string]>([
-    [['etcd'], [], [lookAt('etcd')], 'etcd becomes Ready'],
-    [['etcd', 'kube-system/dns'], [], [lookAt('etcd')], 'etcd, kube-system/dns becomes Ready'],
+    [['etcd'], [], [askAbout('etcd')], 'etcd becomes Ready'],
+    [['etcd', 'kube-system/dns'], [], [askAbout('etcd')], 'etcd, kube-system/dns becomes Ready'],
     [[], ['db'], [declare('db')], 'manifests change'],
     [['etcd'], ['db'], [declare('db'), lookAt('etcd')], 'manifests change'],
   ])('%j, and undeclared %j', (unready, undeclared, fixes, nextTryWhen) => {

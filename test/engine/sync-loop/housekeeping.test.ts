@@ -24,7 +24,7 @@ function start() {
     },
     onDue: () => {
       cleanUps.push(clock.monotonic() / 1000);
-      housekeeping.taken();
+      housekeeping.started();
     },
   });
   housekeeping.start();
@@ -73,7 +73,7 @@ test('nothing is left after a stop', async () => {
   const { clock, housekeeping, listeners, cleanUps } = start();
   housekeeping.stop();
   // A clean-up was under way.
-  housekeeping.taken();
+  housekeeping.started();
   await clock.advance(20_000);
   expect({ cleanUps, listeners: listeners.size, timers: clock.pending }).toEqual({
     cleanUps: [],

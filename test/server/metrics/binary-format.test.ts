@@ -65,7 +65,7 @@ test('series of a histogram become one metric for each set of labels', () => {
 });
 
 test('zero is written, further labels follow, and a family without series is left out', () => {
-  const samples = [{ labels: { pod: 'web' }, further: { interface: 'eth0' }, value: 0 }];
+  const samples = [{ labels: { pod: 'web' }, extraLabels: { interface: 'eth0' }, value: 0 }];
   expect(
     decoded(
       pageOf([

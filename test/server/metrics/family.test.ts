@@ -13,8 +13,8 @@ test('a page has labels, then further ones, times, and escaped texts', () => {
       ...{ name: 'sent_total', type: 'counter', help: 'Bytes \\ sent\nso far' },
       samples: [
         { labels, value: 0.5, at: 1000 },
-        { labels, further: { interface: 'eth0' }, value: 7 },
-        { labels: {}, further: { interface: 'eth1' }, value: NaN, at: 1000 },
+        { labels, extraLabels: { interface: 'eth0' }, value: 7 },
+        { labels: {}, extraLabels: { interface: 'eth1' }, value: NaN, at: 1000 },
         { labels: {}, value: Infinity },
         { labels: {}, value: -Infinity },
       ],
