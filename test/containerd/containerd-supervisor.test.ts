@@ -32,7 +32,7 @@ async function supervisorOf(
     prepare: () => (typeof script === 'function' ? script(paths) : Promise.resolve({ containerd, warnings: [] })),
     events: {},
     rootDir,
-    hint: 'Read its log.',
+    hint: 'Check its log.',
     onDamagedStore,
   });
   return { supervisor, paths };
@@ -48,7 +48,7 @@ test('a containerd that ends at its start is an error with what it said, and lea
     message:
       'The managed containerd did not start: it exited with code 3\n' +
       `  bad configuration: --config ${paths.configFile}`,
-    hint: 'Read its log.',
+    hint: 'Check its log.',
   });
   expect(await readdir(paths.base)).toEqual(leftAlone);
 });

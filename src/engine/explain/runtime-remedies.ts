@@ -8,13 +8,13 @@ export function runtimeRemedies(runtime: RuntimeSnapshot): string[] {
   const folder = ownFolder(runtime);
   if (folder !== undefined) {
     return [
-      `Look at its log: ${runtimeLogCommand(runtime)}`,
+      `Check its log: ${runtimeLogCommand(runtime)}`,
       `kubelet-ts starts it again when it exits. Its pid: cat ${shellWord(`${folder}/containerd.pid`)}`,
     ];
   }
   const service = serviceOf(runtime);
   return [
-    `Look at it: systemctl status ${service}; ${runtimeLogCommand(runtime)}`,
+    `Check it: systemctl status ${service}; ${runtimeLogCommand(runtime)}`,
     `Restart it: systemctl restart ${service}`,
   ];
 }

@@ -24,7 +24,7 @@ describe('the fixes out fit the container runtime:', () => {
     ['unknown', 'containerd', 'unix:///opt/own.sock'],
   ])('%s runs as service %s on %s', (name, service, endpoint) => {
     expect(waysOf({ name, endpoint })).toEqual([
-      `Look at it: systemctl status ${service}; journalctl -u ${service}`,
+      `Check it: systemctl status ${service}; journalctl -u ${service}`,
       `Restart it: systemctl restart ${service}`,
     ]);
   });
@@ -35,7 +35,7 @@ describe('the fixes out fit the container runtime:', () => {
     const place = { rootDir: '/var/lib/our kubelet', recorded };
     const { endpoint, managed } = await chooseRuntimeEndpoint({ ...place, probe, unreadyBecause });
     expect(waysOf({ name: 'containerd', endpoint, managed })).toEqual([
-      "Look at its log: tail -n 50 '/var/lib/our kubelet/containerd/containerd.log'",
+      "Check its log: tail -n 50 '/var/lib/our kubelet/containerd/containerd.log'",
       "kubelet-ts starts it again when it exits. Its pid: cat '/var/lib/our kubelet/containerd/containerd.pid'",
     ]);
   });
@@ -68,7 +68,7 @@ test('the command that looks at a path of the host is quoted for a shell', () =>
     node: { runtime: { endpoint: '', chosenBecause: '', name: '', version: '' }, pressures: [], sources: [], pods: [] },
     history: [failedWith(reasons.failedMount, message)],
   }).fixes;
-  expect(fixes[0]).toBe("Look at it: ls -ld '/m/a;reboot'");
+  expect(fixes[0]).toBe("Check it: ls -ld '/m/a;reboot'");
 });
 
 test('the command that checks a manifest is quoted for a shell', () => {

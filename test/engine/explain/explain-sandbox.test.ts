@@ -135,7 +135,7 @@ test.each([
     "cannot read the resolver file of this node: ENOENT: no such file or directory, open '/etc/resolv.conf'",
     'the resolver file /etc/resolv.conf of this node is missing or cannot be read',
     [
-      'Look at it: ls -lL /etc/resolv.conf',
+      'Check it: ls -lL /etc/resolv.conf',
       'Create it, or name another one: kubelet-ts run --resolv-conf FILE',
       'Or set dnsPolicy: None with dnsConfig.nameservers in the pod.',
     ],
