@@ -49,7 +49,7 @@ export function explainUndeclared({ isUndeclared }: Subject): Finding | undefine
 /** True for an update that waits although the node could run it. */
 export const isHold = (reason: string): boolean => reason in holds;
 
-/** Remedies, by the reason why the update waits. */
+/** Fixes, by the reason why the update waits. */
 const holds: Readonly<Record<string, (name: string) => string[]>> = {
   Held: (name) => [`Run the newest manifest: kubelet-ts unhold ${name}`, `See it: kubelet-ts diff ${name}`],
   RolledBack: (name) => [

@@ -36,7 +36,7 @@ export interface Finding {
   /** Field of the pod that is at fault, such as `spec.containers[0].image`. */
   field?: string;
   evidence: Evidence[];
-  /** Remedies, most likely first, each an edit or a command. Empty if nothing needs to be done. */
+  /** Fixes, most likely first, each an edit or a command. Empty if nothing needs to be done. */
   fixes: string[];
   /** When the agent retries by itself, in milliseconds since the epoch. */
   nextTryAt?: number;

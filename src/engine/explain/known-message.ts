@@ -1,4 +1,4 @@
-/** The cause of a failure, and its remedies. */
+/** The cause of a failure, and its fixes. */
 export interface Meaning {
   cause: string;
   fixes: string[];
