@@ -20,12 +20,12 @@ const declare = (name: string): string =>
   `Declare ${name} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`;
 const askAbout = (name: string): string => `Ask about that pod: kubelet-ts explain ${name}`;
 
-describe('the way out of a wait names the pod to declare, and the pod to look at:', () => {
+describe('the fix for a wait names the pod to declare, and the pod to ask about:', () => {
   test.each<[string[], string[], string[], string]>([
     [['etcd'], [], [askAbout('etcd')], 'etcd becomes Ready'],
     [['etcd', 'kube-system/dns'], [], [askAbout('etcd')], 'etcd, kube-system/dns becomes Ready'],
     [[], ['db'], [declare('db')], 'manifests change'],
-    [['etcd'], ['db'], [declare('db'), lookAt('etcd')], 'manifests change'],
+    [['etcd'], ['db'], [declare('db'), askAbout('etcd')], 'manifests change'],
   ])('%j, and undeclared %j', (unready, undeclared, fixes, nextTryWhen) => {
     expect(waysOf({ unready, undeclared })).toEqual({ stage: 'start order', fixes, nextTryWhen });
   });
