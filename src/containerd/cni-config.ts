@@ -20,7 +20,8 @@ import { isIn } from './network/networked-sandbox.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 import { readUplink, type Uplink } from './network/uplink.ts';
 import { systemClock } from '../clock.ts';
-import { hasCode } from '../errors.ts';
+import { hasCode, isOutOfResources, isSystemError } from '../errors.ts';
+import { writeFailure } from '../files/file-failure.ts';
 import { withFileLock } from '../files/file-lock.ts';
 import { readRegularFile } from '../files/regular-file.ts';
 import { jsonFault } from '../text/json-fault.ts';
@@ -78,12 +79,25 @@ const howToSwitch = 'run "kubelet-ts down --all" and start again';
 
 /**
  * Uses the machine's CNI configuration. If there is none, writes one for a bridge network. While pods are on our
- * bridge, it stays.
+ * bridge, it stays. If a disk refuses to write, such as a full /run, returns a warning.
  */
 export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
-  const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
+  const { confDir, binDirs = usualBinDirs } = options;
   const folders = await Promise.all(binDirs.map(async (dir) => ({ dir, plugins: await listFolder(dir) })));
   const { dir: binDir, plugins } = bestBinDir(folders);
+  try {
+    return await chooseConfig(options, binDir, plugins);
+  } catch (error) {
+    if (!isSystemError(error) || isOutOfResources(error)) throw error;
+    const { path = confDir } = error;
+    const warning = `The pod network cannot be configured, because ${path} cannot be written: ${writeFailure(path, error)}. Until it can, pods with their own network may not start.`;
+    return { confDir, binDir, subnet: undefined, warnings: [warning] };
+  }
+}
+
+/** Rejects with the error of the file system. */
+async function chooseConfig(options: CNIOptions, binDir: string, plugins: readonly string[]): Promise<CNISetup> {
+  const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
   const current = await readCurrent(options);
   const machineConfig = await machineConfigIn(machineConfDir);
   const keepsOwn = current.isUsed || options.isFixed === true;

@@ -82,8 +82,10 @@ export class ContainerdLaunch {
     const [changes, { stamp, refused, unknown }, running] = await Promise.all([
       startChanges(process, installed.containerd),
       readDropIns(paths.dropIns, installed),
-      readFile(paths.configFile, 'utf8').then(dropInsOf),
+      readFile(paths.configFile, 'utf8').then(dropInsOf, () => undefined),
     ]);
+    if (running === undefined)
+      return { changes: [...changes, 'the configuration, which cannot be read'], warnings: [] };
     return {
       changes: [...changes, ...(stamp === running.stamp ? [] : ['the files in conf.d'])],
       warnings: [...refused, ...(running.isLeftOut ? [leftOutText(paths)] : unknown)],

@@ -58,7 +58,7 @@ function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (hasCode(error, 'EACCES', 'ENAMETOOLONG', 'ELOOP')) return undefined;
+    if (hasCode(error, 'EACCES', 'ENAMETOOLONG', 'ELOOP', 'ENOTDIR')) return undefined;
     throw error;
   }
 }

@@ -5,6 +5,7 @@ import { ensureCNIConfig, type CNIOptions } from '../../src/containerd/cni-confi
 import { removeBridge } from '../../src/containerd/remove-bridge.ts';
 import type { Route } from '../../src/containerd/cni-subnet.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { fillUntilFreed, mountSmallDisk } from '../support/full-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const allPlugins = ['bridge', 'host-local', 'loopback', 'portmap', 'firewall'];
@@ -99,6 +100,25 @@ test('warns that only hostNetwork pods run when a needed plugin is missing, and 
   expect(setup.subnet).toBeUndefined();
   expect(setup.warnings).toEqual([expect.stringContaining('CNI plugins are missing (bridge, host-local;') as string]);
   await expect(readFile(options.file)).rejects.toThrow('ENOENT');
+});
+
+test('warns that pods may have no network while a disk is full, and writes the configuration later', async () => {
+  const options = await machine();
+  const { reservationsDir = '' } = options;
+  await mkdir(reservationsDir);
+  await mountSmallDisk(reservationsDir, 64);
+  const freeDisk = await fillUntilFreed(reservationsDir);
+  const nothing = { confDir: options.confDir, binDir: options.binDirs?.[1], subnet: undefined };
+  expect(await ensureCNIConfig(options)).toEqual({
+    ...nothing,
+    warnings: [
+      expect.stringMatching(
+        /^The pod network cannot be configured, because .*\/claims\/.* cannot be written: no space left on device\. Until/,
+      ),
+    ],
+  });
+  await freeDisk();
+  expect(await ensureCNIConfig(options)).toEqual({ ...nothing, subnet: '10.222.0.0/24', warnings: [] });
 });
 
 test('says what does not work when there is no iptables', async () => {

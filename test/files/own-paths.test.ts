@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, chown, lchown, mkdir, rm, symlink } from 'node:fs/promises';
+import { chmod, chown, lchown, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -50,6 +50,14 @@ test.each(['', 'applied', 'containerd', 'images', 'pods', 'state', 'state/operat
     });
   },
 );
+
+test('a file in the place of a folder is no problem of trust', async () => {
+  const rootDir = await temporaryFolder();
+  await writeFile(join(rootDir, 'cni'), '');
+  expect(() => {
+    refuseForeignRootDir(rootDir);
+  }).not.toThrow();
+});
 
 test('a root-dir that does not exist is no problem', async () => {
   const file = join(await temporaryFolder(), 'missing');
