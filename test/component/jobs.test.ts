@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadManifest } from '../../src/engine/config/load-manifest.ts';
 import { explainPod } from '../../src/engine/explain/explain-pod.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
@@ -145,6 +146,25 @@ describe('a Job', () => {
     await world.pass(30_000);
     expect(Object.values(startsOf(world)).filter((starts) => starts !== 1)).toEqual([]);
     expect(engine.kubelet.snapshot().workloads?.[0]?.job).toMatchObject({ active: 0, failed: 0, result: 'Complete' });
+  });
+
+  test.each([
+    ['is done', 1000, 30_000],
+    ['is done before the next agent starts', 60_000, 120_000],
+    ['runs', 600_000, 30_000],
+  ])('that %s when the node is renamed runs no pod again', async (_what, exitAfterMs, offMs) => {
+    const world = await worldOf();
+    world.runtime.script('main', { exitAfterMs });
+    let engine = await boot(world, job());
+    await world.pass(10_000);
+    engine.crash();
+    await world.pass(offMs);
+    const source = new ManualSource();
+    engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { nodeName: 'edge2' }) });
+    source.setManifest(job(), 'edge2');
+    await world.until(() => engine.kubelet.snapshot().workloads?.[0]?.job?.result === 'Complete');
+    await world.pass(30_000);
+    expect(startsOf(world)).toEqual({ pi: 1 });
   });
 
   test('whose deadline is moved while it runs goes on until then', async () => {

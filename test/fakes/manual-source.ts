@@ -33,11 +33,9 @@ export class ManualSource implements PodSource {
     this.#handOver();
   }
 
-  /** Declares exactly what this manifest of the node edge1 does from now on. */
-  setManifest(text: string): void {
-    const { pods, workloads, derivedUIDs, configObjects } = loadManifest(Buffer.from(text), this.where, {
-      nodeName: 'edge1',
-    });
+  /** Declares exactly what this manifest does from now on. */
+  setManifest(text: string, nodeName = 'edge1'): void {
+    const { pods, workloads, derivedUIDs, configObjects } = loadManifest(Buffer.from(text), this.where, { nodeName });
     this.#pods = pods;
     this.#workloads = workloads ?? [];
     this.#derivedUIDs = derivedUIDs ?? [];

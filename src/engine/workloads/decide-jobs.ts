@@ -25,6 +25,8 @@ interface Known {
   earlier: WorkloadDecision | undefined;
   ownerOf: OwnerOf;
   statusOf: StatusOfPod;
+  /** Returns the pod with this UID that the agent has. Returns undefined if there is none. */
+  podOf: (uid: string) => Pod | undefined;
   time: DecisionTime;
 }
 
@@ -33,9 +35,9 @@ export function decideJobs(workload: DeclaredJob | DeclaredCronJob, known: Known
   return workload.kind === 'Job' ? decideJob(workload, known) : decideCron(workload, known);
 }
 
-function decideJob(job: DeclaredJob, { record, earlier, ownerOf, statusOf, time }: Known): WorkloadDecision {
+function decideJob(job: DeclaredJob, { record, earlier, ownerOf, statusOf, podOf, time }: Known): WorkloadDecision {
   const { job: before } = record;
-  const decision = computeJob(job, before, statusOf, time);
+  const decision = withoutRenamed(computeJob(job, before, statusOf, time), podOf);
   const pods = wantedPods([decision], earlier);
   const status = jobStatus(decision, statusOf, time.now);
   const conditions = [...conditionsOf(decision), ...takenNames([decision], pods, ownerOf)];
@@ -76,6 +78,16 @@ function decideCron(cron: DeclaredCronJob, { record, earlier, ownerOf, statusOf,
 
 function checkAt({ nextMs }: { nextMs?: number }, { now }: DecisionTime): Pick<WorkloadDecision, 'nextCheckAt'> {
   return nextMs === undefined ? {} : { nextCheckAt: now + nextMs };
+}
+
+/** Leaves out finished pods from before the node was renamed. They would run again under their new names. */
+function withoutRenamed(decision: JobDecision, podOf: Known['podOf']): JobDecision {
+  const { job, record } = decision;
+  const pods = decision.pods.filter((id) => {
+    const node = podOf(jobPodUID(job, id, podUIDHash))?.spec.nodeName;
+    return record.slots[id.slot]?.state === 'active' || node === undefined || node === job.template.spec.nodeName;
+  });
+  return { ...decision, pods };
 }
 
 /** A pod's UID names its content, so that a pod stays the same object. */

@@ -235,7 +235,7 @@ export class Workloads {
           record: this.deps.records.of(workload),
           earlier: this.decisions.get(workloadKey(workload)),
           ownerOf,
-          statusOf: this.statusByUID(),
+          ...this.podsByUID(),
           time: { now: this.deps.clock.now(), since: this.deps.since },
         });
       case 'DaemonSet':
@@ -247,13 +247,14 @@ export class Workloads {
     }
   }
 
-  /** Finds the status of a pod that the agent has, also while it stops. It is empty until the agent has read it. */
-  private statusByUID(): StatusOfPod {
+  /** Finds pods that the agent has, also while they stop. Their status is empty until the agent has read it. */
+  private podsByUID(): { podOf: (uid: string) => Pod | undefined; statusOf: StatusOfPod } {
     const known = new Map(this.deps.knownPods().map((pod) => [pod.metadata.uid, pod]));
-    return (uid) => {
+    const statusOf: StatusOfPod = (uid) => {
       const pod = known.get(uid);
       return pod && (this.deps.statusOf(pod) ?? {});
     };
+    return { podOf: (uid) => known.get(uid), statusOf };
   }
 
   private replicas(declared: ReplicatedWorkload, ownerOf: OwnerOf): WorkloadDecision {

@@ -81,7 +81,8 @@ function wantedPods(declared: DeclaredWorkload, { records, statusOf, now }: Know
   const record = records.get(workloadKey(declared)) ?? emptyWorkloadRecord(declared);
   if (!isReplicated(declared)) {
     const time = { now, since: (stamp: number) => now - stamp };
-    return decideJobs(declared, { record, earlier: undefined, ownerOf: () => undefined, statusOf, time }).pods;
+    const known = { record, earlier: undefined, ownerOf: () => undefined, podOf: () => undefined, statusOf, time };
+    return decideJobs(declared, known).pods;
   }
   const workload = effectiveWorkload(declared, withoutEnded(declared, record));
   const { firstOrdinal, isPaused, update } = workload;

@@ -114,7 +114,7 @@ export const isJobRecord = isShape<JobRecord>({
 export function newJobRecord(job: DeclaredJob): JobRecord {
   return {
     uid: job.template.metadata.uid,
-    content: revisionName(job.template),
+    content: contentOf(job),
     declaredUID: job.template.metadata.uid,
     names: job.rules.isIndexed ? 'indexed' : 'many',
     succeeded: [],
@@ -133,8 +133,15 @@ export function newJobRecord(job: DeclaredJob): JobRecord {
 export function recordOfSame(job: DeclaredJob, record: JobRecord | undefined): JobRecord | undefined {
   if (record === undefined || (record.names === 'indexed') !== job.rules.isIndexed) return undefined;
   const { uid } = job.template.metadata;
-  if (record.declaredUID === uid) return record;
-  return record.content === revisionName(job.template) ? { ...record, declaredUID: uid } : undefined;
+  const content = contentOf(job);
+  if (record.declaredUID !== uid && record.content !== content) return undefined;
+  return { ...record, declaredUID: uid, content };
+}
+
+/** Names the template wherever it is declared, and whatever the name of the node is. */
+function contentOf({ name, template }: DeclaredJob): string {
+  const { nodeName: _nodeName, ...spec } = template.spec;
+  return revisionName({ ...template, metadata: { ...template.metadata, name }, spec });
 }
 
 /** Returns the Job with the UIDs of the pods that it began with. */

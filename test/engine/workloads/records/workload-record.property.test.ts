@@ -146,7 +146,8 @@ function decide(workload: DeclaredWorkload, record: WorkloadRecord): void {
   if (workload.kind === 'Job' || workload.kind === 'CronJob') {
     const statuses: (PodStatus | undefined)[] = [undefined, {}, { phase: 'Succeeded' }, { phase: 'Failed' }];
     for (const status of statuses) {
-      decideJobs(workload, { record, earlier: undefined, ownerOf: () => undefined, statusOf: () => status, time });
+      const none = { earlier: undefined, ownerOf: () => undefined, podOf: () => undefined };
+      decideJobs(workload, { record, ...none, statusOf: () => status, time });
     }
     return;
   }
