@@ -28,8 +28,8 @@ export function cronEvents(cron: DeclaredCronJob, before: CronRecord | undefined
   const add = (eventType: WorkloadEvent['eventType'], reason: string, message: string): void => {
     events.push({ eventType, reason, message: `CronJob ${cron.namespace}/${cron.name}: ${message}` });
   };
-  for (const { job, record, scheduledAt } of after.runs) {
-    const known = before?.runs.find((run) => run.scheduledAt === scheduledAt);
+  for (const { job, record } of after.runs) {
+    const known = before?.runs.find((run) => run.job.name === job.name);
     if (known === undefined) add('Normal', reasons.successfulCreate, `Created job ${job.name}`);
     events.push(...jobEvents(job, known?.record, record).map((event) => ({ ...event, job: job.name })));
   }
