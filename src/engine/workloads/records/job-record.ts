@@ -1,3 +1,4 @@
+import type { Pod } from '../../../api/types.ts';
 import { type DeclaredJob, maxCompletions, maxParallelism } from '../../../api/values/job.ts';
 import { countIndexes, type IndexRanges } from '../../../api/values/index-ranges.ts';
 import { revisionName } from '../../operations/pod-record.ts';
@@ -140,9 +141,10 @@ export function recordOfSame(job: DeclaredJob, record: JobRecord | undefined): J
 
 /** Names the template wherever it is declared, and whatever the name of the node is. */
 function contentOf({ name, template }: DeclaredJob): string {
-  const { nodeName: _nodeName, ...spec } = template.spec;
-  return revisionName({ ...template, metadata: { ...template.metadata, name }, spec });
+  return revisionName({ ...template, metadata: { ...template.metadata, name }, spec: withoutNode(template.spec) });
 }
+
+const withoutNode = ({ nodeName: _nodeName, ...spec }: Pod['spec']): Pod['spec'] => spec;
 
 /** Returns the Job with the UIDs of the pods that it began with. */
 export function withPodsOf(record: JobRecord, job: DeclaredJob): DeclaredJob {
