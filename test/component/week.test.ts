@@ -53,7 +53,7 @@ test('a week of churn, pressure and rotation leaves memory, handles, timers and 
   expect(grown.map(([path]) => path.split('.').slice(-2).join('.')).sort()).toEqual([
     // In each of oomWatcher.reported.
     '*.kills',
-    '*.signs',
+    '*.reportedBy',
     'garbage.removed',
     'history.ends',
     'history.events',
