@@ -89,11 +89,14 @@ export async function describeServices(
   const declared = await declaredConfigObjects(rootDir, snapshot?.nodeName ?? nodeNameOf(hostname()));
   const allocations = (await readAllocations(rootDir)) ?? new Map<string, Allocation>();
   const pods = snapshot?.pods.filter(({ replacedBy }) => replacedBy === undefined).map(({ pod }) => pod);
+  const addresses = declared.flatMap(({ object }) =>
+    object.kind === 'Endpoints' || object.kind === 'EndpointSlice' ? object : [],
+  );
   const texts = declared.flatMap(({ object, where }) => {
     if (object.kind !== 'Service') return [];
     const isNamed = names.length === 0 || names.includes(object.name);
     if (!isNamed || (namespace !== undefined && namespaceOf(object) !== namespace)) return [];
-    const text = serviceText(withAllocation(object, allocations), where, pods);
+    const text = serviceText(withAllocation(object, allocations), where, { pods, addresses });
     const events = newestEvents(object, { rootDir, snapshot });
     return [events.then((listed) => objectEventsText(listed, now)).then((eventsText) => text + eventsText)];
   });

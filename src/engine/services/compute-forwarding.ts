@@ -98,7 +98,8 @@ function targetIn({ namedPorts }: ServicePod, { targetPort, protocol }: ServiceP
   return namedPorts.find((one) => one.name === targetPort && one.protocol === protocol)?.port;
 }
 
-function outsideEndpoints(
+/** The addresses of one family that `Endpoints` and `EndpointSlice` documents list for a port. */
+export function outsideEndpoints(
   { namespace, name }: Service,
   port: ServicePort,
   { addresses, family }: { addresses: Backends['addresses']; family: IPFamily },

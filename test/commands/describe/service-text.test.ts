@@ -57,10 +57,35 @@ test('describe shows a Service with its addresses and the Ready pods behind it, 
     'TargetPort:               53/UDP',
     'Endpoints:                10.88.0.0:53',
     'Session Affinity:         None',
+    'External Traffic Policy:  Cluster',
     'Internal Traffic Policy:  Cluster',
     'Events:',
     '  Type      Reason           Age   Object        Message',
     '  Warning   ServiceProblem   60s   service/web   Service default/web has a selector, so Endpoints web has no effect',
     '',
+  ]);
+});
+
+test('describe shows the declared endpoints of a Service without a selector', async () => {
+  const rootDir = await temporaryFolder();
+  const lastGood = new LastGoodManifests({ rootDir, clock: new FakeClock(), logger: silentLogger });
+  const outside = `
+apiVersion: v1
+kind: Service
+metadata: {name: db}
+spec: {ports: [{port: 5432}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: db-1, labels: {kubernetes.io/service-name: db}}
+addressType: IPv4
+endpoints: [{addresses: [192.0.2.7]}, {addresses: [192.0.2.8]}]
+ports: [{port: 15432}]
+`;
+  await lastGood.save('file', '/m/db.yaml', Buffer.from(outside));
+  await writeAllocations(rootDir, new Map([['default/db', { clusterIPs: ['10.223.0.17'], nodePorts: {} }]]));
+  const [text = ''] = await describeServices({ names: ['db'] }, makeSnapshot([]), { rootDir }, noon);
+  expect(text.split('\n').filter((line) => line.startsWith('Endpoints:'))).toEqual([
+    'Endpoints:                192.0.2.7:15432,192.0.2.8:15432',
   ]);
 });
