@@ -155,6 +155,13 @@ async function readCurrent(options: CNIOptions): Promise<Current> {
   return { network, isUsed, isEarlier, isDamaged: false };
 }
 
+/** True if a pod has an address on our bridge, perhaps since an earlier release. */
+export async function hasPods(network: BridgeNetwork): Promise<boolean> {
+  const folders = [join(defaultAddressesDir, network.bridge), defaultAddressesDir];
+  const names = await Promise.all(folders.map((folder) => listFolder(join(folder, networkName))));
+  return names.flat().some((name) => isIPv4(name) && isIn(network, name));
+}
+
 /**
  * Writes the configuration with its earlier subnet, or else with one that no route and no other root-dir uses.
  * Root-dirs choose one after another. Returns undefined if no subnet is free.

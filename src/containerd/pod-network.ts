@@ -9,6 +9,7 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type CNIOptions, type CNISetup, confFileName, ensureCNIConfig } from './cni-config.ts';
 import { removeBridge } from './remove-bridge.ts';
+import { isCutOff, newBridge, restoreBridge } from './restore-bridge.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { findPacketFilters, withRulesLock } from './packet-filters.ts';
 import { isHostIP } from './network/host-port-rules.ts';
@@ -85,6 +86,7 @@ export class PodNetwork {
       // A launched containerd has its configuration already.
       const warnings = isAdopted ? await this.refresh() : [];
       await this.rules.update();
+      await this.restoreBridge();
       return warnings;
     } catch (error) {
       return [
@@ -97,11 +99,23 @@ export class PodNetwork {
   async check(): Promise<boolean> {
     try {
       this.warnOnce(await this.refresh());
-      return await this.rules.update();
+      const wasCut = await this.rules.update();
+      await this.restoreBridge();
+      return wasCut;
     } catch (error) {
       this.warnOnce([`Checking the network of pods failed: ${errorMessage(error)}`]);
       return false;
     }
+  }
+
+  /** Another program may take the address of the bridge, such as systemd-networkd with a file for all interfaces. */
+  private async restoreBridge(): Promise<void> {
+    const network = await this.bridge();
+    if (network === undefined || !this.sandboxes.areOn(network) || !(await isCutOff(network))) return;
+    const { bridge } = network;
+    if (await restoreBridge(network)) {
+      this.deps.logger.warn({ bridge }, 'The bridge of the pods was down or had lost its address; it is restored');
+    } else this.warnOnce([`The bridge ${bridge} was removed, so the pods on it are cut off. ${newBridge}`]);
   }
 
   /** Logs what the last writing of the configuration found, unless it was logged before. */

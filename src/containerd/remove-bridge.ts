@@ -23,13 +23,7 @@ interface BridgeRemoval {
  */
 export async function removeBridge(
   { bridge, subnets }: BridgeNetwork,
-  {
-    file,
-    logger,
-    interfacesFile = '/proc/net/dev',
-    ip = 'ip',
-    reservationsDir = defaultReservationsDir,
-  }: BridgeRemoval,
+  { file, logger, interfacesFile, ip = 'ip', reservationsDir = defaultReservationsDir }: BridgeRemoval,
 ): Promise<void> {
   if (!(await interfaceNames(interfacesFile)).includes(bridge)) return;
   if ((await new SubnetReservations(reservationsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
@@ -46,7 +40,7 @@ export async function removeBridge(
 }
 
 /** Returns the interface names: the first column, below two header lines. */
-async function interfaceNames(file: string): Promise<string[]> {
+export async function interfaceNames(file = '/proc/net/dev'): Promise<string[]> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(2);
   return lines.map((line) => line.split(':')[0]?.trim() ?? '');
 }

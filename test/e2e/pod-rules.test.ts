@@ -135,11 +135,18 @@ describe.each(containerdReleases().slice(-1))('the rules of the pod network on c
     await heard('second');
   });
 
-  test('stay while no agent runs, and are made again when it starts', async () => {
+  test('stay while no agent runs, and are made again with the bridge when it starts', async () => {
     await agent.kill9();
     expect(await ask(network.router, '10.77.0.99')).toBe('second');
     await network.node.run('iptables', '-t', 'nat', '-F');
+    const bridge = /kts[0-9a-f]+/.exec(await network.node.run('ip', '-o', 'link'))?.[0] ?? '';
+    await network.node.run('ip', 'address', 'flush', 'dev', bridge);
+    await network.node.run('ip', 'link', 'set', bridge, 'down');
+    expect((await agent.cli(['doctor'])).stdout).toContain(
+      `The bridge ${bridge} is down, has no address or was removed`,
+    );
     await agent.start();
+    await agent.waitForLog(({ msg }) => msg.startsWith('The bridge of the pods was down or had lost its address'));
     expect(await answers()).toEqual(all('second'));
   });
 

@@ -30,6 +30,11 @@ export class NetworkedSandboxes {
     return (this.known.get(id)?.portMappings.length ?? 0) > 0;
   }
 
+  /** True if a sandbox that the last `list` returned has an address on a bridge. */
+  areOn(network: BridgeNetwork): boolean {
+    return onBridge([...this.known.values()], network).length > 0;
+  }
+
   /** Lists the sandboxes that run, oldest first. */
   async list(runtime: Pick<RuntimeService, 'listPodSandbox' | 'podSandboxStatus'>): Promise<NetworkedSandbox[]> {
     const { items } = await runtime.listPodSandbox({ filter: { state: { state: 'SANDBOX_READY' } } });

@@ -19,8 +19,8 @@ export interface Facts {
   handlers: Fact<HandlerFacts>;
   cdi: Fact<CDIFile[]>;
   network: Fact<NetworkFacts>;
-  /** How a route of this machine overlaps the subnet of our bridge. Absent if none does. */
-  collision: Fact<{ sentence?: string }>;
+  /** What cuts off the pods on our bridge: an overlapping route, or that it has none. Absent if nothing does. */
+  collision: Fact<{ sentence?: string; cure?: string }>;
   disks: Fact<DiskFacts>[];
   memory: Fact<MemoryFacts>;
   clock: Fact<ClockFacts>;
