@@ -4,4 +4,4 @@
  */
 
 // No work is planned: the recorded tables need it
-export { nodeAllocatableCgroup } from '../../src/engine/container-manager/cgroup-names.ts';
+export { checkDNS1035Label } from '../../src/api/values/names.ts';

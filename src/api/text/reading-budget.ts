@@ -34,24 +34,9 @@ export class ReadingBudget {
     if (this.values < 0) throw exceeded(`The manifest has more than ${maxManifestValues} values`, start);
   }
 
-  /** Counts values if the budget allows it. Returns false if not. */
-  tryCountValues(count: number): boolean {
-    if (count > this.values) return false;
-    this.values -= count;
-    return true;
-  }
-
   /** True once a limit was exceeded. */
   get isExhausted(): boolean {
     return this.tokens < 0 || this.values < 0;
-  }
-
-  /** A copy of the remaining budget, for an attempt that may fail. */
-  copy(): ReadingBudget {
-    const copy = new ReadingBudget();
-    copy.tokens = this.tokens;
-    copy.values = this.values;
-    return copy;
   }
 }
 

@@ -64,7 +64,7 @@ export function objectKeys(object: ConfigObject): string[] {
  * The unique keys of a workload: its own, and those of its first pod, even if it wants none now. The runs of a CronJob
  * have other names.
  */
-export function workloadKeys(workload: DeclaredWorkload): string[] {
+function workloadKeys(workload: DeclaredWorkload): string[] {
   return [workloadKey(workload), ...(workload.kind === 'CronJob' ? [] : podKeys(workload.template))];
 }
 

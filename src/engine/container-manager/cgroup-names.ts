@@ -25,14 +25,6 @@ export function qosCgroups(cgroupRoot: string): QOSCgroups {
   return { root, Guaranteed: root, Burstable: [...root, 'burstable'], BestEffort: [...root, 'besteffort'] };
 }
 
-/**
- * The cgroup that the node's allocatable resources are enforced on.
- * kubelet: cm/node_container_manager_linux.go NodeAllocatableRoot
- */
-export function nodeAllocatableCgroup(cgroupRoot: string, cgroupsPerQOS: boolean): CgroupName {
-  return cgroupsPerQOS ? qosCgroups(cgroupRoot).root : parseCgroupfs(cgroupRoot);
-}
-
 /** The cgroup of one pod. kubelet: cm/pod_container_manager_linux.go GetPodContainerName */
 export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: string): CgroupName {
   if (!canNameCgroup(podUID)) {

@@ -48,7 +48,7 @@ export function runtimeFinding(runtime: EngineSnapshot['runtime'], error: string
 }
 
 /** Returns how to make a disk writable. */
-export function readOnlyRemedies(mount: string): string[] {
+function readOnlyRemedies(mount: string): string[] {
   const point = shellWord(mount);
   return [
     'The kernel makes a disk read-only after an error. See which: dmesg | grep -iE "error|remount"',

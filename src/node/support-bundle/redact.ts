@@ -29,7 +29,7 @@ const credentialFlag = /^--?[\w-]*(?:pass|passw(?:or)?d|passphrase|pwd|secret|to
  * fields named like credentials. `hides` receives each value and returns its replacement. All other strings, even
  * names, pass through `text`.
  */
-export class Redaction {
+class Redaction {
   private readonly text: (text: string) => string;
   private readonly hides: (value: string) => string;
 

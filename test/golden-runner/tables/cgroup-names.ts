@@ -3,7 +3,6 @@ import type { Pod } from '../../../src/api/types.ts';
 import {
   type CgroupDriver,
   cgroupPath,
-  nodeAllocatableCgroup,
   podCgroupName,
   podUIDOfCgroup,
   qosCgroups,
@@ -29,8 +28,8 @@ export const cgroupNames = tableAdapter<In>('cgroup-names', (input) => {
         guaranteed: cgroupPath(tiers.Guaranteed, driver),
         burstable: cgroupPath(tiers.Burstable, driver),
         bestEffort: cgroupPath(tiers.BestEffort, driver),
-        nodeAllocatableRoot: cgroupPath(nodeAllocatableCgroup(cgroupRoot, true), driver),
-        nodeAllocatableRootWithoutQOS: cgroupPath(nodeAllocatableCgroup(cgroupRoot, false), driver),
+        nodeAllocatableRoot: cgroupPath(tiers.root, driver),
+        nodeAllocatableRootWithoutQOS: cgroupPath(tiers.root.slice(0, -1), driver),
       };
     }
     case 'isPod': {

@@ -94,10 +94,6 @@ export class ManifestFiles {
     return this.files.get(path)?.fingerprint;
   }
 
-  declaresAnything(path: string): boolean {
-    return claimedKeys((this.files.get(path) ?? unread).declared).length > 0;
-  }
-
   /**
    * Returns when the newest good revision of the files that match was read. Undefined if none is good.
    */
