@@ -157,7 +157,7 @@ test.each(Object.entries(printers))('every problem of %s has a place inside of t
   );
 });
 
-test('a text for a quantity is taken, or an error with its place', timeout, () => {
+test('a quantity is accepted, or an error with its position', timeout, () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^-?[0-9]{0,3}\.?[0-9]{0,3}[numkKMGTPEi]{0,2}$/)), (text) => {
       const resources = { limits: { cpu: text } };

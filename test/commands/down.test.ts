@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-test('down --volumes deletes nothing in a folder that is no root-dir', async () => {
+test('down --volumes deletes nothing in a folder that is not a root-dir', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'volumes', 'shop', 'orders'), { recursive: true });
   await mkdir(join(folder, 'persistent-volumes'));

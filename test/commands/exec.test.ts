@@ -100,7 +100,7 @@ describe('exec', () => {
     expect(deps.printed.exitCode).toBe(0);
   });
 
-  test('tells that stdin is no terminal and goes on without one', async () => {
+  test('reports that stdin is not a terminal and continues without one', async () => {
     const deps = await makeExecDeps((session) => {
       session.exit(session.streams.includes('resize') ? 1 : 0);
     });

@@ -63,7 +63,7 @@ async function restart(changes: Partial<PodSnapshot>, ...words: string[]): Promi
   return deps.printed.stdout;
 }
 
-test('restart does not return while the old container runs, unless told so', async () => {
+test('restart waits until the old container has stopped, unless told not to wait', async () => {
   const restarting = { restarting: ['main'] };
   await expect(restart(restarting, 'web')).rejects.toMatchObject({
     name: 'UserError',

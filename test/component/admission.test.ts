@@ -151,7 +151,7 @@ describe('a pod that was not admitted', () => {
     ]);
   });
 
-  test('is forgotten with its manifest', async () => {
+  test('is dropped with its manifest', async () => {
     const { world, engine, source } = await bootedNode();
     source.set(wanting('web', '3'));
     await world.until(() => engine.phase('web-edge1') === 'Failed');
@@ -219,7 +219,7 @@ describe('a pod that would preempt what it waits for', () => {
   test.each([
     ['directly', 'server'],
     ['through another one', 'proxy'],
-  ])('%s is refused, and starts when it fits beside that', async (_how, dependsOn) => {
+  ])('%s is refused, and starts once it fits', async (_how, dependsOn) => {
     const { world, engine, source } = await bootedNode();
     const after = (pod: Pod, others: string): Pod => ({
       ...pod,

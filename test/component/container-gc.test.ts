@@ -90,7 +90,7 @@ describe('dead containers', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#2']);
   });
 
-  test('a limit for the node holds beside the limit of each container', async () => {
+  test('a limit for the node applies in addition to the limit of each container', async () => {
     const world = await crashing(3, { maxPerPodContainer: 2, maxContainers: 1 });
     await world.pass(61_000);
     expect(await dead(world)).toEqual(['web-edge1/main#2 CONTAINER_EXITED']);

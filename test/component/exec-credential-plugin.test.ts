@@ -34,7 +34,7 @@ async function run(
   return execCredentialPlugin({ binDir, clock }, provider, '{"image":"app"}');
 }
 
-test('a provider gets its input, its arguments and its variables beside ours, and answers', async () => {
+test('a provider gets its input, its arguments and both our variables and its own', async () => {
   const answer = await run('echo "$(cat) $1 $REGION $PATH"', { args: ['get'], env: [{ name: 'REGION', value: 'eu' }] });
   expect(answer).toBe(`{"image":"app"} get eu ${process.env['PATH'] ?? ''}\n`);
 });

@@ -73,7 +73,7 @@ test('a command hears of what it is asked and says what it has to', async () => 
   );
 });
 
-test('the words and the status of a refusal are told', async () => {
+test('reports the message and the status of a refusal', async () => {
   fake.injectError('execSync', new Refusal(codes.notFound, 'container "größe": 100% gone'));
   const error: unknown = await runtime.execSync({ containerId }).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ method: 'ExecSync', message: 'container "größe": 100% gone' });

@@ -745,7 +745,7 @@ async function operate(world: World, engine: Engine, action: OperationRequest['a
   await asked;
 }
 
-describe('explain names the true cause and a way out of', () => {
+describe('explain names the true cause of, and a fix for', () => {
   test.each(rows)('%s', async (_name, trouble, stage, cause, fix) => {
     const explanation = await explained(trouble);
     expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
@@ -780,7 +780,7 @@ test('a resolver file that is missing is the cause, also after a stop and a star
     });
 });
 
-test('a task that failed once and then succeeded is no trouble beside a container that runs', async () => {
+test('a task that failed once and then succeeded is no trouble next to a container that runs', async () => {
   const explanation = await explained({
     spec: '- {name: task, image: acme/shop:1}\n  restartPolicy: OnFailure',
     then: async (world) => {

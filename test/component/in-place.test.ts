@@ -94,7 +94,7 @@ const uids = (engine: Engine): string[] => engine.kubelet.snapshot().pods.map(({
 const MiB = 2n ** 20n;
 
 describe('a change of cpu or memory', () => {
-  test('is carried out without a restart, and the pod stays the same one', async () => {
+  test('is applied without a restart, and the pod stays the same', async () => {
     const { world, engine, source, first } = await runningFirst();
     const ip = engine.pod('web-edge1')?.pod.status?.podIP;
     source.setDerived(revision({ memory: '128Mi', cpu: '200m' }));
@@ -199,7 +199,7 @@ describe('a change of cpu or memory', () => {
   test.each([
     ['of the same source', true],
     ['of a source that was not read yet', false],
-  ])('that does not fit beside a pod %s waits after a restart of the agent too', async (_which, isRead) => {
+  ])('that does not fit next to a pod %s waits after a restart of the agent too', async (_which, isRead) => {
     const { world, engine, source, first } = await runningFirst();
     source.setDerived(first, requesting('other', '1500m'));
     await world.until(() => engine.isReady('other-edge1'));
@@ -218,7 +218,7 @@ describe('a change of cpu or memory', () => {
     expect(memoryLimits(world)).toEqual([64n * MiB]);
   });
 
-  test('of two pods that fit alone, but not together, is carried out for one of them', async () => {
+  test('is applied to one of two pods that do not fit together', async () => {
     const { world, engine, source } = await runningFirst(requesting('web', '500m'));
     const pods = (web: string, other: string): Pod[] => [requesting('web', web), requesting('other', other)];
     source.setDerived(...pods('500m', '500m'));
@@ -294,7 +294,7 @@ describe('a change of cpu or memory', () => {
     expect(engine.kubelet.snapshot().pods).toEqual([]);
   });
 
-  test('of a pod with its own UID is carried out too', async () => {
+  test('is applied to a pod with its own UID too', async () => {
     const { world, engine, source } = await runningFirst();
     source.set();
     await world.until(() => engine.kubelet.snapshot().pods.length === 0);
@@ -355,7 +355,7 @@ describe('a change of an image', () => {
     expect(world.runtime.requestsOf('runPodSandbox')).toHaveLength(1);
   });
 
-  test('of the last of many quick edits wins', async () => {
+  test('the last of many quick edits wins', async () => {
     const { world, engine, source, first } = await runningFirst();
     for (const image of ['app:2', 'app:3', 'app:4']) source.setDerived(revision({ image, memory: '128Mi' }));
     source.setDerived(revision({ image: 'app:5', memory: '256Mi' }));
@@ -429,7 +429,7 @@ describe('over the end of the agent', () => {
     expect(uids(again)).toEqual([first.metadata.uid]);
   });
 
-  test('a change while no agent ran is carried out in place', async () => {
+  test('a change while no agent ran is applied in place', async () => {
     const running = await runningFirst();
     running.engine.crash();
     const again = await bootAgain(running, second);
@@ -437,7 +437,7 @@ describe('over the end of the agent', () => {
     expect(uids(again)).toEqual([running.first.metadata.uid]);
   });
 
-  test('a resize while no agent ran is carried out without a restart', async () => {
+  test('a resize while no agent ran is applied without a restart', async () => {
     const running = await runningFirst();
     await running.engine.kill();
     await bootAgain(running, revision({ memory: '128Mi' }));

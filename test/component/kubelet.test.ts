@@ -56,7 +56,7 @@ describe('a pod that is declared', () => {
     expect({ podIP, podIPs }).toEqual({ podIP: 'fd00::2', podIPs: [{ ip: 'fd00::2' }, { ip: '10.88.0.2' }] });
   });
 
-  test('runs and is ready; every step of it is told in order', async () => {
+  test('runs and is ready, with an event for every step in order', async () => {
     const { world, engine } = await running(makeStaticPod('web'));
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
     expect(engine.events.sequence('web-edge1')).toEqual([
@@ -103,7 +103,7 @@ describe('a pod that is declared', () => {
     expect(readyToStart()).toEqual(before);
   });
 
-  test('is told once, at its start, that the node has no DNS server of a cluster', async () => {
+  test('warns once, when it starts, that the node has no cluster DNS server', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { clusterDNS: [] }) });
@@ -234,7 +234,7 @@ describe('a container that exits', () => {
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
   });
 
-  test('is never restarted later than the node was told', async () => {
+  test('is never restarted later than the configured maximum', async () => {
     const world = await World.make();
     world.runtime.script('main', { exitAfterMs: 0, exitCode: 1 });
     const source = new ManualSource();
@@ -403,7 +403,7 @@ describe('orphans', () => {
     await world.until(async () => (await podFolders(world)).join() === 'other,second');
   });
 
-  test('of which only the folder is left lose it', async () => {
+  test('lose their folder if only that is left', async () => {
     const world = await World.make();
     await mkdir(join(world.rootDir, 'pods', 'gone', 'volumes'), { recursive: true });
     const source = new ManualSource();
@@ -664,7 +664,7 @@ describe('removeAllPods', () => {
     expect(await world.inventory()).toEqual([]);
   });
 
-  test('forgets what was not admitted', async () => {
+  test('drops pods that were not admitted', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });

@@ -9,7 +9,7 @@ const unusedImages = 500;
 const imageBytes = 10n;
 const capacityBytes = BigInt(unusedImages) * imageBytes;
 
-test('5,000 dead containers and 500 unused images are collected beside a pod that goes on', async () => {
+test('collects 5,000 dead containers and 500 unused images while a pod keeps running', async () => {
   const world = await World.make();
   const { runtime } = world;
   const source = new ManualSource();

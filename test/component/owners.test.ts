@@ -69,7 +69,7 @@ test('the second starts a pod as soon as the first removed it', async () => {
   expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
 });
 
-test('of two that start at the same moment one has the pod, and the other one removes nothing of it', async () => {
+test('if two agents start at the same moment, one gets the pod and the other removes nothing of it', async () => {
   const { world, boot } = await twoOwners();
   const [first, second] = [await boot(1), await boot(2)];
   first.source.set(web);

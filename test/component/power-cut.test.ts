@@ -38,7 +38,7 @@ async function boot(world: World): Promise<Engine> {
   return engine;
 }
 
-describe.each([false, true])('a pod with restartPolicy Never, whose runtime forgets at a power cut: %s', (forgets) => {
+describe.each([false, true])('a pod with restartPolicy Never whose runtime loses it in a power cut: %s', (forgets) => {
   test.each(['side', 'first', 'second', 'main'])('starts anew after one before %s was created', async (name) => {
     const { world, engine } = await cutBefore(name, { forgets });
     await world.until(() => engine.phase('web-edge1') === 'Succeeded');

@@ -316,7 +316,7 @@ describe('under pressure', () => {
     expect(pressures(made)).toEqual([]);
   });
 
-  test('processes that run out are a pressure of their own', async () => {
+  test('running out of processes is a pressure too', async () => {
     const made = await node({ evictionHard: { 'pid.available': '10%' } }, pod('forks'), pod('calm'));
     const { world, engine } = made;
     uses(world, 'forks', 1, { process_stats: { process_count: 800 } });

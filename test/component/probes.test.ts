@@ -84,7 +84,7 @@ describe('a liveness probe', () => {
 });
 
 describe('a preStop hook', () => {
-  test('runs before its container is told to stop, which gets what is left of the grace period', async () => {
+  test('runs before its container is signalled, which gets the rest of the grace period', async () => {
     const { world, source, executed } = await running({ lifecycle: { preStop: { exec: { command: ['drain'] } } } });
     world.runtime.scriptExec(async ({ cmd }) => {
       executed.push(cmd.join(' '));

@@ -124,7 +124,7 @@ describe('a changed manifest', () => {
     await world.until(() => engine.isReady('web-edge1'));
   });
 
-  test('of which the image of a volume cannot be had leaves the pod running, and says so', async () => {
+  test('keeps the pod running and says so if an image volume cannot be pulled', async () => {
     const { world, engine, source } = await runningFirst({ ImageVolume: true });
     refuseEveryPull(world);
     source.set(withArt(revision('second', 'app:1'), 'IfNotPresent'));
@@ -221,7 +221,7 @@ describe('a changed manifest', () => {
     expect(await runningUIDs(world)).toEqual([]);
   });
 
-  test('of a pod whose own image cannot be had replaces it at once, whatever its own image', async () => {
+  test('replaces a pod at once if its own image cannot be pulled', async () => {
     const world = await World.make();
     refuseEveryPull(world);
     const source = new ManualSource();
@@ -254,7 +254,7 @@ describe('a changed manifest', () => {
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
   });
 
-  test('of which nothing but the image of one container changed restarts only that one, when the UID stays', async () => {
+  test('restarts only the container whose image changed, if the UID stays', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });

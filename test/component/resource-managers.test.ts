@@ -309,7 +309,7 @@ test('pods of one list have their devices on the NUMA nodes of their CPUs', asyn
   expect(placesOf(world)).toEqual(['one-edge1/main 1-2 0 d0', 'two-edge1/main 4-5 1 d1']);
 });
 
-test('a pod that starts while a plugin is asked leaves the CPUs beside the device alone', async () => {
+test('a pod that starts while a plugin is asked leaves the CPUs next to the device alone', async () => {
   const world = await World.make();
   const source = new ManualSource();
   const { plugin, answer } = heldPlugin();

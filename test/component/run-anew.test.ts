@@ -101,7 +101,7 @@ describe.each(['stopContainer', 'removeContainer', 'removePodSandbox'] as const)
   },
 );
 
-describe('stop and start, again and again, is no crash loop:', () => {
+describe('repeated stops and starts are not a crash loop:', () => {
   test.each([
     ['a program that ignores SIGTERM', { stopAfterMs: Infinity, stopExitCode: 137 }],
     ['a program that ends at once', {}],

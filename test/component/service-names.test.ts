@@ -37,7 +37,7 @@ async function addDatabase({ world, engine, source }: Awaited<ReturnType<typeof 
   await world.until(() => engine.isReady('db-edge1'));
 }
 
-test('a running pod learns the address of a pod that becomes Ready, and forgets it when the pod goes', async () => {
+test('a running pod gets the address of a pod that becomes Ready, and loses it when the pod stops', async () => {
   const box = await boot();
   expect(await known(box.world)).toEqual([]);
   await addDatabase(box);

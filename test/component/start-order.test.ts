@@ -38,7 +38,7 @@ const started = ({ runtime }: World): (string | undefined)[] =>
   runtime.requestsOf('runPodSandbox').map(({ config }) => config?.metadata?.name);
 
 describe('a pod that comes after another one', () => {
-  test('gets no sandbox before that is Ready, and is told by its status, not by looking again', async () => {
+  test('gets no sandbox before that is Ready, and starts on the status change, without polling', async () => {
     const { world, engine, source } = await bootedNode();
     let isReady = false;
     world.runtime.scriptExec(() => ({ exitCode: isReady ? 0 : 1 }));

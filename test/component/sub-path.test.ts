@@ -182,7 +182,7 @@ describe('a link', () => {
   });
 });
 
-test('a path through something that is no folder is refused', async () => {
+test('a path through something that is not a folder is refused', async () => {
   await writeFile(join(volumePath, 'file'), '');
   await execa('mkfifo', [join(volumePath, 'pipe')]);
   await execa('mknod', [join(volumePath, 'device'), 'c', '1', '3']);

@@ -124,7 +124,7 @@ test('applied pods that were deleted while no agent ran are stopped', async () =
   ).toEqual([]);
 });
 
-test('kept pods stay kept at the next start, whatever runs beside them, and go on once they are declared', async () => {
+test('kept pods stay kept at the next start, whatever runs next to them, and go on once they are declared', async () => {
   const world = await worldOf(db, web);
   await runningAfter(world, [read(other)]);
   expect(await runningAfter(world, [read(other)])).toEqual([...both, 'other-edge1/other#0'].sort());

@@ -184,7 +184,7 @@ describe('a volume that passes mounts on', () => {
   }
 
   test.each(['HostToContainer', 'Bidirectional'])(
-    'as %s has a shared mount of its own where the machine shares none, which goes with it',
+    'as %s has its own shared mount if the machine shares none, removed with the volume',
     async (mountPropagation) => {
       expect(await mountedBelow('private', mountPropagation)).toEqual([`${emptyDirPath()} shared`]);
       await writeFile(join(emptyDirPath(), 'gone'), '');
@@ -194,7 +194,7 @@ describe('a volume that passes mounts on', () => {
     },
   );
 
-  test('needs no mount of its own where the machine shares its mounts', async () => {
+  test('needs no extra mount if the machine shares its mounts', async () => {
     expect(await mountedBelow('shared', 'Bidirectional')).toEqual([]);
   });
 

@@ -77,7 +77,7 @@ test('a socket that comes is noticed without time passing, its folder too', asyn
   expect(await result).toBe(answers);
 });
 
-test('it is looked for more and more rarely, and told of once', async () => {
+test('it is checked ever less often, and reported once', async () => {
   behind = refused;
   const result = awaited();
   const waitsMs: number[] = [];

@@ -277,7 +277,7 @@ test('the subnet of a root-dir that is gone is free again', async () => {
   expect((await readdir(one.reservationsDir ?? '')).filter((name) => name.endsWith('.claim'))).toHaveLength(1);
 });
 
-test('a root-dir that is a copy of another one gets a subnet of its own', async () => {
+test('a root-dir that is a copy of another one gets its own subnet', async () => {
   const one = await machine();
   const copy = await beside(one);
   await ensureCNIConfig(one);
@@ -311,7 +311,7 @@ test.each([
   ['its own', 'kts0ade00', '', 'link delete kts0ade00\n'],
   ['one of another subnet', 'kts0ade01', '', ''],
   ['one that interfaces of others are on', 'kts0ade00', '7: veth1 master kts0ade00', ''],
-])('of bridges it removes %s', async (_what, present, ports, deleted) => {
+])('removes %s among the bridges', async (_what, present, ports, deleted) => {
   const options = await machine();
   await ensureCNIConfig(options);
   const { log, ...machineIP } = await fakeIP(present, ports);

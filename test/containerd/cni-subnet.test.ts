@@ -24,7 +24,7 @@ test.each([
   expect(subnet && formatSubnet(subnet)).toBe(expected);
 });
 
-test('finds none where every choice has a route of its own', () => {
+test('finds none if every choice has its own route', () => {
   expect(
     computeFreeSubnet([
       route('10.222.0.0/17'),

@@ -36,7 +36,7 @@ test.each([
   ],
   ['a kill for lack of memory', outOfMemory('c1'), { id: 'c1', type: 'outOfMemory' }],
   ['something else', envelope('containerd.events.TaskStart', new Uint8Array()), undefined],
-])('%s is told as what it is', (_what, told, event) => {
+])('%s is classified', (_what, told, event) => {
   expect(containerEventReader()(told)).toEqual(event);
 });
 

@@ -51,7 +51,7 @@ class World {
 const exited = { state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError' } as const;
 const ended = ['status', 'has c1', 'end c1', 'status'];
 
-describe('what is told of as not running and never started', () => {
+describe('a task reported as not running and never started', () => {
   test('is ended when it runs, and its status is read again', async () => {
     const world = new World();
     expect(await world.asked()).toEqual(ended);

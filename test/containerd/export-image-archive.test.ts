@@ -18,7 +18,7 @@ async function storeWith(script: string, minor = 6): Promise<{ store: ImageStore
 
 const options = () => ({ clock: new FakeClock(), signal: new AbortController().signal });
 
-test('writes the archive of ctr, with its checksum beside it', async () => {
+test('writes the archive of ctr, with its checksum next to it', async () => {
   const { store, folder, file } = await storeWith('echo "$*"', 7);
   await writeFile(`${file}.sha256`, 'of an earlier archive');
   const written = await exportImageArchive(store, ['localhost/a:1', 'localhost/b:1'], file, options());

@@ -102,7 +102,7 @@ test.each([
   expect(await importImageArchive(await storeWith('cat'), 'stdin', { input })).toEqual(['localhost/a:1']);
 });
 
-test('an input that is no archive is a failure with its name', async () => {
+test('an input that is not an archive is a failure with its name', async () => {
   const input = Readable.from([Buffer.of(0x1f), Buffer.of(0x8b), Buffer.from('no gzip')]);
   await expect(importImageArchive(await storeWith('cat'), 'stdin', { input })).rejects.toThrow(
     'Could not import the image archive stdin: unknown compression method',

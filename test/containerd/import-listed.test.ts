@@ -64,7 +64,7 @@ test.each(['app:1', 'docker.io/app:1', 'team/app:1', 'import-2026-03-01@sha256:0
   },
 );
 
-test('an incomplete name is no error if the CRI has an image of its complete name, which may come later', async () => {
+test('an incomplete name is not an error if the CRI has an image of its complete name, which may come later', async () => {
   const { names } = await importing(['app:1', 'docker.io/library/app:1'], (containerd) => {
     containerd.addImage('docker.io/library/app:1', { repoTags: ['docker.io/library/app:1', 'app:1'] });
   });

@@ -89,7 +89,7 @@ test('a shim that becomes known, or that another one took the place of, is left 
   expect(world.ended).toEqual([]);
 });
 
-test('a shim whose sandbox containerd forgets later is ended', async () => {
+test('a shim whose sandbox containerd loses later is stopped', async () => {
   const world = new World();
   const shim = world.addShim('removed');
   world.known.add('removed');
@@ -169,7 +169,7 @@ test('whoever ends containerd waits only where a shim is unknown, which is ended
   expect(world.ended).toEqual([orphan]);
 });
 
-test('whoever ends a containerd that does not answer is told of its shims', async () => {
+test('stopping a containerd that does not answer reports its shims', async () => {
   const world = new World();
   world.answers = false;
   await world.orphans.checkBeforeStop();

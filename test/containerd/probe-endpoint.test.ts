@@ -22,7 +22,7 @@ test('a CRI runtime answers with its name and version', async () => {
   expect(await probeEndpoint(`unix://${socketPath}`)).toEqual({ kind: 'answers', runtimeName, runtimeVersion });
 });
 
-test('a gRPC server without the CRI is told from a runtime', async () => {
+test('a gRPC server without the CRI is distinguished from a runtime', async () => {
   const socketPath = join(await temporaryFolder(), 'grpc.sock');
   await startPlainGrpcServer(socketPath);
   expect((await probeEndpoint(`unix://${socketPath}`)).kind).toBe('no-cri');

@@ -138,7 +138,7 @@ describe('what was not named', () => {
     });
   });
 
-  test('a socket that was passed over is told with its reason', async () => {
+  test('a socket that was passed over is reported with its reason', async () => {
     const sockets = { 'unix:///run/containerd/containerd.sock': { kind: 'no-cri', error: undefined } } as const;
     expect((await chooseRuntimeEndpoint(machine(sockets))).because).toBe(
       'kubelet-ts runs a containerd of its own: unix:///run/containerd/containerd.sock answers but has no CRI v1 (is its CRI plugin disabled?).',

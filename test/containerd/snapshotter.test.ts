@@ -6,7 +6,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 // Each of the five folders of the trial needs an inode, and so does what the kernel makes in them.
 test.each([3, 5, 7, 8, 9])(
-  'a disk that has no room for the trial is no reason to copy layers: %i inodes',
+  'a disk without room for the trial does not make layers be copied: %i inodes',
   async (inodes) => {
     const disk = await temporaryFolder();
     execFileSync('mount', ['-t', 'tmpfs', '-o', `nr_inodes=${inodes}`, 'small', disk]);

@@ -74,7 +74,7 @@ test.each([
   'fatal error: runtime: out of memory',
   'fatal error: newosproc',
   'fatal error: runtime: cannot allocate memory',
-])('a machine without memory or processes is no damage, though Go then lists what all threads do: %s', (line) => {
+])('a machine without memory or processes is not damage, though Go then lists what all threads do: %s', (line) => {
   expect(
     findStartProblem([line, 'goroutine 1 [running]:', 'go.etcd.io/bbolt.(*DB).mmap(0xc0001, 0x8000)']),
   ).toBeUndefined();

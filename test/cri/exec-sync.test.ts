@@ -35,7 +35,7 @@ test.each([
   ['1.5 seconds', 1500, '2S'],
   ['more seconds than the eight digits of the protocol', 100_000_119_000, '99999999S'],
   ['no time', Infinity, undefined],
-])('the runtime is told of a deadline of %s', async (_, deadlineMs, timeout) => {
+])('passes a deadline of %s to the runtime', async (_, deadlineMs, timeout) => {
   expect(await timeoutSent(deadlineMs)).toBe(timeout);
 });
 

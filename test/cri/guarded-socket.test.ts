@@ -21,7 +21,7 @@ function newSocket(): Duplex {
   return new Duplex({ read: () => undefined });
 }
 
-test('of a server whose frames nobody reads yet, no more than one read is taken', async () => {
+test('reads at most once from a server whose frames nobody consumes yet', async () => {
   const socket = newSocket();
   const guarded = guardedSocket(socket);
   for (let reads = 0; reads < 3; reads += 1) {

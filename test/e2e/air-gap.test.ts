@@ -100,7 +100,7 @@ test('an update whose image is missing keeps the old pod', async () => {
   expect(await isolated.runningContainer('web', 'app')).toEqual(before);
 });
 
-test('mirrors of a registry are asked, by HTTP and by HTTPS with a certificate of their own', async () => {
+test('mirrors of a registry are asked, by HTTP and by HTTPS with their own certificate', async () => {
   const authority = await CertificateAuthority.make('mirrors');
   const archive = join(imagesFolder, 'busybox.tar');
   await writeFile(join(folder, 'ca.pem'), authority.own.cert);

@@ -110,7 +110,7 @@ test('a file that was half-written runs as soon as it is whole', async () => {
   await agent.untilReady('half');
 });
 
-test('kill -9 and a start beside the bad files leave every container as it is', async () => {
+test('kill -9 and a start next to the bad files leave every container as it is', async () => {
   const before = { containers: await containers(), said: await saidByPs('-o', 'wide') };
   await agent.kill9();
   await agent.start();

@@ -66,7 +66,7 @@ test('doctor finds the agent and its runtime, and nothing that prevents pods', a
   ]);
 });
 
-test('doctor exits with 1 for a problem and names the way out, and with 2 for a wrong flag', async () => {
+test('doctor exits with 1 for a problem and names the fix, and with 2 for a wrong flag', async () => {
   const broken = await agent.cli(['doctor', '--container-runtime-endpoint', 'unix:///nowhere/cri.sock']);
   expect({ code: broken.code, text: broken.stdout.split('\n').filter((line) => line.includes('nowhere')) }).toEqual({
     code: 1,

@@ -63,7 +63,7 @@ describe.each(containerdReleases().slice(-1))('exec on containerd $release', (co
     });
   });
 
-  test('what cannot be is told in one sentence and what to do', async () => {
+  test('reports what is impossible in one sentence, with what to do', async () => {
     const failures = [exec('wep', '--', 'true'), exec('web', '-c', 'nope', '--', 'true'), exec('job', '--', 'true')];
     const error = (message: string, hint: string): object => ({
       code: 1,

@@ -74,7 +74,7 @@ test.each([
   expect(place?.file).toBe(['good', 'port'].includes(name) ? undefined : file);
 });
 
-test('explain shows the line of the manifest, the evidence and the way out', async () => {
+test('explain shows the line of the manifest, the evidence and the fix', async () => {
   const { stdout } = await agent.cli(['explain', 'typo']);
   expect(stdout).toContain('default/typo-edge1: image\n  container app: the registry 127.0.0.1:1 cannot be reached\n');
   expect(stdout).toContain(`${join(agent.manifestsFolder, 'typo.yaml')}:1:`);
@@ -210,7 +210,7 @@ test('a command of another program leads to ours', async () => {
   expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '120'])).code).toBe(0);
 });
 
-test('of a pod whose init container runs and waits, explain, ps and logs show that one', async () => {
+test('explain, ps and logs show the init container that a pod waits for', async () => {
   const containers = {
     initContainers: [shell('wait', `echo no mqtt yet; ${serve}`)],
     containers: [shell('app', serve)],

@@ -32,12 +32,12 @@ test('a process of root with the command line of a shim is one', async () => {
   expect(await shims()).toEqual([{ pid, id }]);
 });
 
-test('a process of another user is no shim, whatever its command line: its program would be run as root', async () => {
+test('a process of another user is not a shim, whatever its command line: its program would be run as root', async () => {
   await forgedShim(['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']);
   expect(await shims()).toEqual([]);
 });
 
-test('a process of root in a container, with another root folder, is no shim', async () => {
+test('a process of root in a container, with another root folder, is not a shim', async () => {
   const enter = `
     mount -t tmpfs tmpfs /mnt && mkdir /mnt/usr /mnt/proc && mount --rbind /usr /mnt/usr && mount --rbind /proc /mnt/proc
     for name in bin lib lib64; do ln -s usr/$name /mnt/$name; done

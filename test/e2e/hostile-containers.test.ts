@@ -108,7 +108,7 @@ test('hooks that fail with megabytes of output cost the agent no memory', async 
   expect(stdout.length).toBeLessThan(20_000);
 });
 
-test('no value of a Secret is told by anybody', async () => {
+test('nothing prints a value of a Secret', async () => {
   const value = 'c0rrect-h0rse"battery';
   const secretKeyRef = { name: 'token', key: 'token' };
   const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef } }];

@@ -136,7 +136,7 @@ test('-f goes on over a restart, and ends when the container has finished', asyn
   expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: 'start\nstop\nstart\n', stderr: '' });
 });
 
-test('what cannot be is told in one sentence', async () => {
+test('reports what is impossible in one sentence', async () => {
   const error = (message: string, hint = ''): object => ({
     code: 1,
     stdout: '',

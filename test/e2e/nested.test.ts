@@ -45,7 +45,7 @@ echo "$MANIFEST" | /program/bin/kubelet-ts run-once --rm --hostname-override ci 
 echo "exit code $?"
 /program/bin/kubelet-ts down --all $node`;
 
-test('a privileged container of CI runs pods with limits and a network, on a containerd of its own', async () => {
+test('a privileged container of CI runs pods with limits and a network, on its own containerd', async () => {
   // The programs of this machine, where an image of CI has its own.
   const folders = { usr: '/usr', lib: '/lib', lib64: '/lib64', alternatives: '/etc/alternatives' };
   const paths = { program: dirname(dirname(program)), node: dirname(process.execPath), images: imagesFolder };

@@ -363,7 +363,7 @@ describe.concurrent('failures and their ends', () => {
     });
   });
 
-  test('an image that no registry has exits with 125 at once, and each warning is told once', inTurn, async () => {
+  test('an image that no registry has exits with 125 at once, and prints each warning once', inTurn, async () => {
     const registry = await WebServer.start({ host: '127.0.0.1' });
     registry.answer = { status: 404 };
     const image = `${new URL(registry.url()).host}/nothing:1`;

@@ -28,7 +28,7 @@ const withoutWarning = ({ code, stdout, stderr }: CommandResult): CommandResult 
   return { code, stdout, stderr: stderr.replace(warning, '') };
 };
 
-test('of an agent that is stopped commands say so, and go on without it', async () => {
+test('commands say that the agent is stopped, and continue without it', async () => {
   const [ps, table, logs, exec, describe, diff] = await Promise.all([
     agent.cli(['ps', '-o', 'name']),
     agent.cli(['ps', '--no-headers']),

@@ -28,7 +28,7 @@ async function look(script: string): Promise<string> {
 
 const downward = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
 
-test('a container sees a new label while it runs, when its pod has a UID of its own', async () => {
+test('a container sees a new label while it runs, when its pod has its own UID', async () => {
   const volumes: Volume[] = [{ name: 'info', downwardAPI: { items: [downward('labels', 'metadata.labels')] } }];
   const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
   const write = (color: string): Promise<void> =>

@@ -36,7 +36,7 @@ test('a call that is not answered ends at the deadline of its method, by the clo
   expect(fake.callsUnderWay).toBe(0);
 });
 
-test('a call that is given up rejects with the reason, and has no effect', async () => {
+test('an aborted call rejects with the reason, and has no effect', async () => {
   const { fake, runtime } = connected();
   const goOn = fake.hang('runPodSandbox');
   const giveUp = new AbortController();

@@ -54,7 +54,7 @@ async function statusOf(containerId: string) {
 }
 
 describe('sandboxes', () => {
-  test('are ready with an address of their own, and lose it when they stop', async () => {
+  test('are ready with their own address, and lose it when they stop', async () => {
     const podSandboxId = await runPod('web');
     const { status: before } = await runtime.podSandboxStatus({ podSandboxId });
     await runtime.stopPodSandbox({ podSandboxId });
@@ -294,7 +294,7 @@ describe('controls', () => {
     ]);
   });
 
-  test('fail as many calls as they are told, those that match only', async () => {
+  test('fail the given number of matching calls', async () => {
     const refused = new RpcError('RunPodSandbox', 2, 'no network');
     runtime.injectError('runPodSandbox', refused, { times: 2, when: ({ config }) => config?.metadata?.name === 'web' });
     await expect(runPod('web')).rejects.toBe(refused);

@@ -13,7 +13,7 @@ async function lockFolder(): Promise<string> {
   return join(await temporaryFolder(), 'lock');
 }
 
-test('of many that come at once one works at a time, and each has its turn', async () => {
+test('one of many callers works at a time, in order', async () => {
   const folder = await lockFolder();
   let atWork = 0;
   const most: number[] = [];

@@ -42,7 +42,7 @@ test.each([
   expect([history.since(stamp), history.since(after)]).toEqual([3000, 1000]);
 });
 
-test('what happened between the setting of the clock and the next look at it counts as well', async () => {
+test('what happened between the change of the clock and its next check counts too', async () => {
   const { clock, history, set } = watching();
   await clock.advance(1000);
   history.observe();

@@ -37,7 +37,7 @@ test('SIGTERM ends the pods first, SIGINT never does', async () => {
   expect(other.stops).toEqual(['SIGINT']);
 });
 
-test('SIGTERM leaves pods alone when the shutdown of the machine is told in another way', () => {
+test('SIGTERM does not stop pods if shutdowns of the machine are reported otherwise', () => {
   const { ending, stops } = make();
   ending.podsOf({ ...untouchedPods, isWatchingShutdowns: true });
   ending.signalled('SIGTERM');

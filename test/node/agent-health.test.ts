@@ -44,7 +44,7 @@ test('an agent is healthy before its first step', () => {
   expect(make(0).health.unhealthyBecause()).toBe(undefined);
 });
 
-test('of two agents with one port the second one is told so, and ends without a failure of its own', async () => {
+test('the second of two agents with one port reports that, and exits without another failure', async () => {
   const [port = 0] = await freePorts(1);
   const [first, second] = [make(port), make(port)];
   await first.health.open();

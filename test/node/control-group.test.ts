@@ -22,7 +22,7 @@ test.each([
   expect(await findControlGroup(name, await groupFile())).toEqual(group);
 });
 
-test.each(['op', 'x', 'broken', '-1', 'ops:x'])('"%s" is no group', async (name) => {
+test.each(['op', 'x', 'broken', '-1', 'ops:x'])('"%s" is not a group', async (name) => {
   const file = await groupFile();
   const found = findControlGroup(name, file);
   await expect(found).rejects.toMatchObject({ message: `controlGroup: ${file} has no group "${name}"`, hint });

@@ -6,7 +6,7 @@ import { UserError } from '../../src/errors.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { lineLogger } from '../fakes/line-logger.ts';
 
-test('the log and the readers of a start are told how far each archive is', async () => {
+test('reports the progress of each archive in the log and to `onStarting`', async () => {
   const clock = new FakeClock();
   const { logger, lines } = lineLogger();
   let tell = (_progress: ImportProgress): void => undefined;

@@ -125,7 +125,7 @@ describe('nodeConfig', () => {
     });
   });
 
-  test('refuses cgroup v1 when it is told to', async () => {
+  test('refuses cgroup v1 if failCgroupV1 is set', async () => {
     const options = await optionsOf('--fail-cgroupv1');
     expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), fixedNode)).toThrow(
       'this machine has cgroup v1 and failCgroupV1 is set',

@@ -22,12 +22,12 @@ test('the score is written', async () => {
   expect(await readFile(path, 'utf8')).toBe('-998');
 });
 
-test('a kernel that does not allow the default, as without CAP_SYS_RESOURCE, is no news', async () => {
+test('a kernel that refuses the default, as without CAP_SYS_RESOURCE, is not reported', async () => {
   // Nobody may write this one.
   expect(await told(-999, '/proc/sys/kernel/ostype')).toEqual([['debug', -999]]);
 });
 
-test('where it cannot be written that is said, loudly when somebody asked for it', async () => {
+test('reports that it cannot be written, as a warning if it was configured', async () => {
   const folder = await temporaryFolder();
   expect(await told(-999, folder)).toEqual([['info', -999]]);
   expect(await told(-500, folder)).toEqual([['warn', -500]]);

@@ -77,7 +77,7 @@ test.each([
 test.each([
   ['a pull that broke off', 'time="t" level=error msg="PullImage failed" error="blobs/sha256:1: unexpected EOF"\n'],
   ['an earlier launch', `panic: invalid page\ngo.etcd.io/bbolt.Open()\n${launchLine}\n`],
-])('%s is no damage of the store', async (_case, log) => {
+])('%s is not damage of the store', async (_case, log) => {
   await writeFile(paths.logFile, log);
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({ hint: 'kubelet-ts run starts it.' });
 });
@@ -147,7 +147,7 @@ async function startAgentAnswering(status: number, body: string): Promise<void> 
   });
 }
 
-test('beside an agent that starts, the runtime is chosen as without it', async () => {
+test('next to an agent that starts, the runtime is chosen as without it', async () => {
   await startContainerd();
   await startAgentAnswering(202, 'importing images');
   const connection = await connectToRuntime({ rootDir });
@@ -155,7 +155,7 @@ test('beside an agent that starts, the runtime is chosen as without it', async (
   connection.close();
 });
 
-test('beside an agent that waits for its runtime, no other one is used', async () => {
+test('next to an agent that waits for its runtime, no other one is used', async () => {
   await startContainerd();
   await startAgentAnswering(503, 'unix:///run/crio/crio.sock does not exist');
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject({

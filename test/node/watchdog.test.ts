@@ -20,7 +20,7 @@ function start(watchdogMs: number | undefined) {
   return { clock, world, ended };
 }
 
-test('the watchdog is put off at once and twice in its time', async () => {
+test('the watchdog is notified at once and twice per period', async () => {
   const { clock, world } = start(60_000);
   await clock.advance(90_000);
   expect(world.sentAt).toEqual([0, 30_000, 60_000, 90_000]);

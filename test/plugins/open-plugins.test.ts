@@ -98,7 +98,7 @@ test('a refusal that quotes an endless text is answered, and cut', async () => {
   });
 });
 
-test('of 40 calls at once 10 are answered, and 100 a second from then on', async () => {
+test('answers 10 of 40 calls at once, and 100 a second from then on', async () => {
   const clock = new FakeClock();
   const service = client(await serve(clock));
   const refusals = async (): Promise<string[]> => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { identify, isOfThisRoot, isRunning } from '../../src/process/process-identity.ts';
 import { withoutDescriptors } from '../support/without-descriptors.ts';
 
-test('a process is told from a later one with its number by its start', async () => {
+test('distinguishes a process from a later one with its PID by the start time', async () => {
   const self = await identify(process.pid);
   expect(self).toEqual({ pid: process.pid, startTicks: expect.stringMatching(/^\d+$/) as string });
   expect(await isRunning({ pid: process.pid, startTicks: self?.startTicks ?? '' })).toBe(true);

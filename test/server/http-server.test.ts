@@ -113,11 +113,11 @@ test.each([
   [20, 4],
   [1024, 128],
   [1_048_576, 2048],
-])('of %i descriptors a server takes %i', (maxOpenFiles, connections) => {
+])('with %i descriptors a server uses %i', (maxOpenFiles, connections) => {
   expect(connectionLimit(maxOpenFiles)).toBe(connections);
 });
 
-test('of requests that are sent without reading an answer one is answered, so that answers cannot pile up', async () => {
+test('answers one of the requests of a client that reads no answers, so that answers cannot pile up', async () => {
   let answered = 0;
   await serve({
     'GET /large': (_request, response) => {

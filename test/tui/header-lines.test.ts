@@ -21,7 +21,7 @@ test.each([
   ['ready failed completed', 'pods 1/2 ready, 1 completed', 'yellow'],
   ['ready stopped', 'pods 1/1 ready, 1 stopped', 'green'],
   ['unready completed stopped', 'pods 0/1 ready, 1 completed, 1 stopped', 'yellow'],
-])('of pods that are %j, the header says %j in %s', (words, text, color) => {
+])('with pods that are %j, the header says %j in %s', (words, text, color) => {
   const pods = words
     .split(' ')
     .filter((word) => word !== '')

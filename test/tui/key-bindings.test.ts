@@ -88,7 +88,7 @@ test.each<[key: string, expected: KeyCommand]>([
   ['?', { type: 'helpToggled' }],
   ['g', { type: 'moved', move: 'first' }],
   ['k', { type: 'moved', move: 'up' }],
-])('%s has its command beside the pods', (input, expected) => {
+])('%s runs its command from the pods table', (input, expected) => {
   expect(computeKeyCommand(withPod, { input, key: {} })).toEqual(expected);
 });
 
@@ -102,7 +102,7 @@ test.each<[key: string, expected: KeyCommand]>([
   ['p', { type: 'ran', args: ['logs', '-p', 'web'], isConfirmed: true }],
   ['t', { type: 'ran', args: ['logs', '--timestamps', '-f', 'web'], isConfirmed: true }],
   ['G', { type: 'moved', move: 'last' }],
-])('%s has its command beside a log', (input, expected) => {
+])('%s runs its command from a log', (input, expected) => {
   const page = openPage(1, ['logs', '-f', 'web']);
   expect(computeKeyCommand({ ...withPod, overlay: 'output', page }, { input, key: {} })).toEqual(expected);
 });

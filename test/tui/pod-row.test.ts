@@ -86,7 +86,7 @@ test('the details have a line for each pull', () => {
   ]);
 });
 
-test('the bar goes with the pull, and its progress is no news in the events pane', () => {
+test('the bar disappears with the pull, and its progress is not in the events pane', () => {
   const { container: containerName, ...figures } = pull;
   const progressed = { at: noon, type: 'PullProgressed', pod: refOf('web'), containerName, ...figures } as const;
   const first = initialViewState(makeSnapshot([waiting]), noon, { columns: 80, rows: 24 });

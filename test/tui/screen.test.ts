@@ -737,7 +737,7 @@ describe('leaving', () => {
     },
   );
 
-  test('happens when the terminal is lost, which is no failure', async () => {
+  test('happens when the terminal is lost, without a failure', async () => {
     const { stdout, screen, left } = start(makeSnapshot(), small);
     stdout.emit('error', new Error('write EIO'));
     await screen.exited;

@@ -49,7 +49,7 @@ describe('kinds of groups', () => {
     expect(kindMeaning(apiVersion, `${kind}List`)).toEqual({ type: 'list', itemKind: kind });
   });
 
-  test.each(otherGroups)('a kind of %s that is newer than this program is not carried out', (group) => {
+  test.each(otherGroups)('a kind of %s that is newer than this program is not supported', (group) => {
     expect(kindMeaning(`${group}/v9`, 'Novelty')).toEqual({
       type: 'unsupported',
       reason: expect.stringMatching(/./) as string,

@@ -281,7 +281,7 @@ describe('a mistake', () => {
         severity: 'error',
       },
     ],
-  ])('is told with its place: %j', (text, problem) => {
+  ])('is reported with its position: %j', (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 });

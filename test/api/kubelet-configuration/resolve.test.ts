@@ -145,7 +145,7 @@ describe('of a file, drop-ins and flags', () => {
 });
 
 describe('a problem', () => {
-  test('is told where the field was set last', () => {
+  test('is reported where the field was set last', () => {
     const file = layerOf('kubelet.yaml', 'maxPods: -1\nport: -1\nreadOnlyPort: -1\n');
     const dropIns = [
       layerOf('10.conf', 'port: -2\nreadOnlyPort: -2'),
@@ -180,7 +180,7 @@ describe('a problem', () => {
     });
   });
 
-  test('with a default is told of the last layer as a whole', () => {
+  test('with a default is reported for the last layer as a whole', () => {
     const file = layerOf('kubelet.yaml', 'imageGCHighThresholdPercent: 70');
     expect(resolveKubeletConfiguration({ file }).problems).toEqual([
       {

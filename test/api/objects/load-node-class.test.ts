@@ -19,7 +19,7 @@ value: 1000
 preemptionPolicy: Never
 `;
 
-test('classes are read beside each other', () => {
+test('classes are read next to each other', () => {
   expect(loadManifests(`${runtimeClass}---\n${priorityClass}`, loadOptions)).toEqual({
     pods: [],
     problems: [],

@@ -165,7 +165,7 @@ test.each([
     claim('accessModes: [ReadWriteOnce], volumeName: "a\\e[2J"'),
     ['5: spec.volumeName: Invalid value: "a\\u001b[2J": must not contain line breaks or other control characters'],
   ],
-])('an object with %s has a problem with its place', (_title, text, problems) => {
+])('an object with %s has a problem with its position', (_title, text, problems) => {
   expect(problemsOf(text)).toEqual(problems);
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { unsupportedFields } from '../../../src/api/objects/supported-fields.ts';
 
-test('names every field of a pod that is not carried out, by its path', () => {
+test('names every unsupported field of a pod by its path', () => {
   const fields = unsupportedFields({
     spec: {
       containers: [
@@ -29,7 +29,7 @@ test('names every field of a pod that is not carried out, by its path', () => {
   ]);
 });
 
-test('has nothing to say about a pod that is carried out whole', () => {
+test('reports nothing for a fully supported pod', () => {
   expect(unsupportedFields({ spec: { containers: [{ name: 'a', image: 'b' }] } })).toEqual([]);
 });
 

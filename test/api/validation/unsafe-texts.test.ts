@@ -222,7 +222,7 @@ test.each(['a', 'A1', '0a7e39f0-1c2d-4f5a-8f6e-1d2c3b4a5f60', 'pod.1-a', 'a'.rep
 });
 
 test.each(['.', '..', '.a', 'a.', '-a', 'a_b', 'a b', 'a/b', 'a:b', 'a\u00e4', 'a'.repeat(129), 'a\n'])(
-  '%j is no UID',
+  '%j is not a UID',
   (uid) => {
     expect(loadPod(podWith('metadata.uid', uid), options).problems).toEqual([
       expect.objectContaining({

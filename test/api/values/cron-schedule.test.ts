@@ -38,7 +38,7 @@ test.each([
   ['@every day', 'needs a duration such as 1h30m after @every'],
   ['@every -1h', 'needs a duration such as 1h30m after @every'],
   ['TZ=UTC * * * * *', 'cannot use TZ or CRON_TZ in schedule, use timeZone field instead'],
-])('%j is no schedule: it %s', (schedule, message) => {
+])('%j is not a schedule: it %s', (schedule, message) => {
   expect(checkCronSchedule(schedule)).toBe(message);
 });
 

@@ -43,7 +43,7 @@ describe('a cycle', () => {
     return cycle && cycleText(cycle);
   };
 
-  test('is told from each of its pods, the shortest way', () => {
+  test('is distinguished from each of its pods, the shortest way', () => {
     const a = podAfter('a', 'b');
     const b = podAfter('b', 'c,a-edge1');
     const c = podAfter('c', 'a');

@@ -5,7 +5,7 @@ test.each([
   ['a name', 'a'.repeat(10_000_000)],
   ['a registry', `${'a.'.repeat(5_000_000)}b/app`],
   ['a path', `localhost/${'a/'.repeat(5_000_000)}b`],
-])('%s of 10 MB is no image name, and breaks nothing', (_what, image) => {
+])('%s of 10 MB is not an image name, and breaks nothing', (_what, image) => {
   expect({
     name: parseImageName(image),
     reference: pullReference(image),

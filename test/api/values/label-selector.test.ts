@@ -23,6 +23,6 @@ test.each([
   expect(parseLabelSelector(selector)(labels)).toBe(expected);
 });
 
-test.each(['', 'a=b=c', 'app in web', '=web', 'app=web,,tier'])('%j is no selector', (selector) => {
+test.each(['', 'a=b=c', 'app in web', '=web', 'app=web,,tier'])('%j is not a selector', (selector) => {
   expect(() => parseLabelSelector(selector)).toThrow(`"${selector}" is not a label selector`);
 });

@@ -16,7 +16,7 @@ test.each([
   expect(maxRestartPeriodMs(podWith(text))).toBe(expected);
 });
 
-test.each(['', '30', '0', '500ms', '-10s', '5m1s', 'soon'])('"%s" is no longest wait', (text) => {
+test.each(['', '30', '0', '500ms', '-10s', '5m1s', 'soon'])('"%s" is not a longest wait', (text) => {
   expect(validateMaxRestartPeriod(podWith(text))).toEqual([
     {
       field: 'metadata.annotations[kubelet-ts.io/max-restart-period]',

@@ -157,7 +157,7 @@ test('quantities have one order, that of their values', timeout, () => {
   );
 });
 
-test('a text with anything wrong in it is no quantity', timeout, () => {
+test('a text with anything wrong in it is not a quantity', timeout, () => {
   const wrong = fc.constantFrom(
     'K',
     'Kii',

@@ -73,7 +73,7 @@ test('the content of a folder goes without its name', async () => {
   expect(await readdir(await throughTar(undefined))).toEqual(['file']);
 });
 
-test('a name that is no text stays the same bytes', async () => {
+test('a name that is not UTF-8 stays the same bytes', async () => {
   await mkdir(join(folder, 'from/tree'), { recursive: true });
   const name = Buffer.from([0x61, 0xff, 0xfe]);
   await writeFile(Buffer.concat([Buffer.from(`${folder}/from/tree/`), name]), 'text');

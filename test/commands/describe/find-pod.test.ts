@@ -43,14 +43,14 @@ test('without an agent and a runtime, an unknown pod has these as its cause', as
   });
 });
 
-test('without an agent, a runtime that does not answer is no node without pods', async () => {
+test('without an agent, a runtime that does not answer is not reported as a node without pods', async () => {
   const rootDir = await temporaryFolder();
   const error = new UserError('no container runtime answers at unix:///a.sock', { hint: 'Start it.' });
   const deps = makeDeps(makeRuntime([], []), { connect: () => Promise.reject(error) });
   await expect(findPods(deps, [], { rootDir }, undefined)).rejects.toBe(error);
 });
 
-test('without an agent, a runtime without pods is no cause', async () => {
+test('without an agent, a runtime without pods is not reported as the cause', async () => {
   const rootDir = await temporaryFolder();
   const runtime = new FakeRuntime({ clock: new FakeClock() });
   await expect(findPod(makeDeps(runtime), 'web', { rootDir }, undefined)).rejects.toMatchObject({
@@ -73,7 +73,7 @@ test('without an agent, a pod in the runtime has the file that declared it last'
   ]);
 });
 
-test('the beginning of a name is no name', async () => {
+test('the beginning of a name does not match', async () => {
   await expect(found('web', { now: ['web-admin-edge1'], past: ['web-admin-edge1'] })).rejects.toMatchObject({
     message: 'no pod "web"',
     hint: 'Pods: default/web-admin-edge1.',

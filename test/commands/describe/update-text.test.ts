@@ -7,7 +7,7 @@ test.each<[string, Pick<PodSnapshot, 'waitingUpdate' | 'outdatedContainers'>, st
   ['is carried out', {}, undefined],
   ['waits', { waitingUpdate: { reason: 'OutOfcpu', message: 'no room' } }, 'waiting: OutOfcpu: no room'],
   ['is under way', { outdatedContainers: ['a', 'b'] }, 'containers with an earlier image or resources: a, b'],
-])('the description has the newest manifest if it is not carried out: it %s', async (_what, update, text) => {
+])('the description has the newest manifest if it is not applied: it %s', async (_what, update, text) => {
   const pods = [{ pod: makePod(), ...update }];
   const description = await descriptionText({ namespace: 'default', name: 'web', pods, history: [] }, NOW);
   const lines = description.split('\n');

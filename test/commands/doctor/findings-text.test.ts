@@ -10,7 +10,7 @@ const findings: Finding[] = [
   { check: 'rights', level: 'unseen', evidence: 'only root can see this' },
 ];
 
-test('shows a mark, the check, the evidence and the way out, without control characters', () => {
+test('shows a mark, the check, the evidence and the fix, without control characters', () => {
   expect(findingsText(findings, { painted: paint(false), hasUnicode: true })).toBe(`✓ kernel  Linux 6.1
 ✗ swap    is on\\x1b[31m
           → swapoff -a

@@ -157,7 +157,7 @@ test('while the pod does not run, connections fail with a message and the port s
   expect(await ping(port)).toBe('pong');
 });
 
-test('a port that is taken is an error with a way out, and no other port stays open', async () => {
+test('a port in use is an error with a fix, and no other port stays open', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   onTestFinished(() => void other.close());

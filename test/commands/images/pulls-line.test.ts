@@ -25,7 +25,7 @@ test('on a terminal a line changes below what the pulls print', () => {
   ]);
 });
 
-test('beside a terminal there is a line every ten seconds, until all have ended', async () => {
+test('next to a terminal there is a line every ten seconds, until all have ended', async () => {
   const { line, output, written, clock } = lineOn(false);
   await clock.advance(9_999);
   line.progressed({ receivedBytes: 1_000_000, totalBytes: 4_000_000 });

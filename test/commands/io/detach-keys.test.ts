@@ -40,6 +40,6 @@ test.each([
   [['a p', 'q b'], { text: 'a ', detached: 1 }],
   [['ppq'], { text: 'p', detached: 1 }],
   [['px p', 'x', 'p'], { text: 'px pxp', detached: 0 }],
-])('of %j the keys and all after them are held back', async (chunks, result) => {
+])('withholds the detach keys in %j and everything after them', async (chunks, result) => {
   expect(await passed(...chunks)).toEqual(result);
 });

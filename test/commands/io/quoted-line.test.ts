@@ -66,7 +66,7 @@ test.each([
   expect(quotedLine(text, { line, column: 1 })).toBeUndefined();
 });
 
-test('shows the lines of a pod beside a Secret', () => {
+test('shows the lines of a pod next to a Secret', () => {
   const text = 'kind: Secret\ndata: {password: hunter2}\n---\nkind: Pod\nspecs: {}\n--- # next\nkind: Secret\n';
   const shown = Array.from({ length: 7 }, (_, index) => quotedLine(text, { line: index + 1, column: 1 })?.line);
   expect(shown).toEqual([

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { agentAnswer, agentSnapshot } from '../../../src/commands/pod/agent-snapshot.ts';
 import { AgentStartingError } from '../../../src/server/control/agent-errors.ts';
 
-test('of an agent that loads images a command says so, and goes on with the runtime', async () => {
+test('a command says that the agent loads images, and uses the runtime', async () => {
   const stderr = new PassThrough({ encoding: 'utf8' });
   const starting = new AgentStartingError('loading image archive app.tar, 45% 135.0/300.0 MB');
   expect(await agentAnswer('/nowhere', stderr, () => Promise.reject(starting))).toBe('silent');

@@ -69,7 +69,7 @@ describe('findSandbox', () => {
       sources: [],
     });
 
-    test('is no pod of this node, with and without an agent', () => {
+    test('is not a pod of this node, with and without an agent', () => {
       const sandboxes = [makeSandbox({ id: 'admin', name: 'web-admin-node1' })];
       const refused = { message: 'no pod "web"', hint: expect.stringContaining('default/web-admin-node1') as string };
       const find = (known?: KnownNode) => (): unknown => findSandbox(sandboxes, { pod: 'web', nodeName }, known);

@@ -37,7 +37,7 @@ test('an unknown name is an error with the nearest one', async () => {
   });
 });
 
-test('the beginning of a name is no name', async () => {
+test('the beginning of a name does not match', async () => {
   const admin = [{ pod: makePod({ metadata: { name: 'web-admin-edge1' } }) }];
   await expect(podSelector(['web'], {})(admin, node)).rejects.toThrow('no pod "web"');
 });

@@ -45,7 +45,7 @@ test('several pods are a table, with the last lines of those that failed', async
   );
 });
 
-test('the page of a job shows texts of containers as they are, in a table of its own', () => {
+test('the page of a job shows texts of containers as they are, in its own table', () => {
   expect(summaryMarkdown([{ ...failed, message: 'a|b `c` <img>' }])).toBe(
     [
       '',

@@ -56,7 +56,7 @@ test.each([
   ['a number', ['/srv/pods', '--max-pods', '20']],
   ['a name', ['/srv/pods', '--hostname-override=edge1', '--node-labels', 'a=b']],
   ['absolute paths', ['/srv/pods', '--config', '/etc/kubelet.yaml', '--root-dir=/srv/state']],
-])('a service without a relative path runs in no folder of its own: %s', async (_what, words) => {
+])('a service without a relative path has no working directory: %s', async (_what, words) => {
   expect(await install('--init', 'systemd', '--', ...words)).toBe(
     systemdUnit({ program: '/usr/bin/kubelet-ts' }, words, 'kubelet-ts'),
   );

@@ -50,7 +50,7 @@ test('a wrong drop-in has exit code 2', async () => {
   await expect(validate('--config-dir', folder)).rejects.toMatchObject({ exitCode: 2 });
 });
 
-test('a wrong flag has exit code 1, also beside a good file of --config', async () => {
+test('a wrong flag has exit code 1, also next to a good file of --config', async () => {
   await expect(validate('--max-pods', '-1')).rejects.toMatchObject({ exitCode: 1 });
   const file = await configuration('maxPods: 3');
   await expect(validate('--config', file, '--max-pods', '-1')).rejects.toMatchObject({ exitCode: 1 });

@@ -47,7 +47,7 @@ test('each object that no manifest declares is a warning with its place and what
   ]);
 });
 
-test('an error may hide declarations, so there are no such warnings beside it', async () => {
+test('an error may hide declarations, so there are no such warnings next to it', async () => {
   expect(await warningsOf(pod + settings.replace('name: settings', 'name: Settings!'))).toEqual([]);
 });
 

@@ -133,7 +133,7 @@ describe('an immutable object', () => {
     ['ConfigMap', 'data: { a: "1" }', 'configmap/settings is not applied: immutable'],
     ['Secret', 'stringData: { a: "2" }\nimmutable: true', 'secret/settings is not applied: data'],
     ['Secret', 'stringData: { a: "1" }\ntype: other\nimmutable: true', 'secret/settings is not applied: type'],
-  ])('%s is not changed by %j, nor is anything beside it', async (kind, changed, message) => {
+  ])('%s is not changed by %j, nor is anything next to it', async (kind, changed, message) => {
     const { apply, folder, files } = await opened();
     const data = kind === 'Secret' ? 'stringData' : 'data';
     const first = object(kind, `${data}: { a: "1" }\nimmutable: true`);
@@ -236,7 +236,7 @@ test('the pod of a workload is deleted with the workload', async () => {
   });
 });
 
-test('a change that a crash cut short is carried out by the next start', async () => {
+test('the next start applies a change that a crash cut short', async () => {
   const { applied, rootDir, folder, files, apply } = await opened();
   await apply(pod('db'));
   const journal = join(rootDir, 'state', 'applied-change.json');

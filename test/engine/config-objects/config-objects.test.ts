@@ -23,7 +23,7 @@ test('tells which objects came, changed and went', () => {
   expect(objects.get('Secret', 'default', 'a')).toBeUndefined();
 });
 
-test('of two sources the one that was read first gives an object, the other one stands in when it goes', () => {
+test('the source that was read first owns an object, and the other takes over when it drops it', () => {
   const objects = new ConfigObjects();
   objects.replace('file', [configMap('a', 'of the file')]);
   expect(objects.replace('http', [configMap('a', 'of the server')]).changed).toEqual([]);

@@ -137,7 +137,7 @@ test('a URL that declares nothing at first says so, though another one was read 
   expect(newUpdates()).toEqual(['ADD', 'ADD']);
 });
 
-test('of two sources with one pod the first one has it, and the other one gets it when that lets go', () => {
+test('the first of two sources owns a pod, and the other takes over when it drops it', () => {
   const files = new ManualSource('file', '/manifests');
   const url = new ManualSource('http', 'https://box.example/pods');
   const { reader, newUpdates } = reading(files, url);
@@ -166,7 +166,7 @@ test('of two sources with one pod the first one has it, and the other one gets i
   ]);
 });
 
-test('an object that may not change is told of until another list comes, whatever the source tells meanwhile', () => {
+test('an immutable object is reported until another list arrives, whatever problems the source reports meanwhile', () => {
   const settings = (color: string): ConfigObject => ({
     kind: 'ConfigMap',
     namespace: 'default',

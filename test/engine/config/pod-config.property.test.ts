@@ -119,7 +119,7 @@ test(
 );
 
 test(
-  'pods go before others come, and the first list of a source is always told',
+  'removals come before additions, and the first list of a source is always sent',
   () => {
     const order = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
     fc.assert(

@@ -59,7 +59,7 @@ describe('on cgroup v1', () => {
     ]);
   });
 
-  test('a refusal of one controller is told once and does not keep the others from being limited', async () => {
+  test('a refusal of one controller is reported once and does not keep the others from being limited', async () => {
     cgroups.refuse(/^cpu\/.*cpu\./, 'EPERM');
     expect(await manager.apply(name, limits)).toMatchObject([
       { controller: 'cpu', path: expect.stringMatching(/pod1\/cpu\.shares$/) as string, error: { code: 'EPERM' } },
@@ -74,7 +74,7 @@ describe('on cgroup v1', () => {
     expect(await cgroups.settings('pids/kubepods/burstable/pod1')).toEqual({ 'pids.max': '100' });
   });
 
-  test('what may go better the next time is no refusal', async () => {
+  test('what may succeed the next time is not a refusal', async () => {
     cgroups.refuse(/^pids\//, 'ENOSPC');
     await expect(manager.apply(name, limits)).rejects.toThrow('ENOSPC');
   });

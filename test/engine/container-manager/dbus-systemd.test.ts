@@ -87,7 +87,7 @@ describe('over the bus, systemd', () => {
   });
 });
 
-test('a machine without the bus is told of', async () => {
+test('a machine without the bus is reported', async () => {
   const absent = new DBusSystemd({ clock: new FakeClock(), socketPath: `${socketPath}-absent` });
   await expect(absent.stopUnit('kubepods.slice')).rejects.toThrow('ENOENT');
 });

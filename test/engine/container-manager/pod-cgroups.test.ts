@@ -68,7 +68,7 @@ describe('before a pod starts', () => {
     expect(await cgroups.settings('kubepods')).toBeUndefined();
   });
 
-  test('what the machine refuses is told once, with what it means, and the pod starts', async () => {
+  test('what the machine refuses is reported once, with what it means, and the pod starts', async () => {
     cgroups.refuse(/memory.max$/, 'EPERM');
     const subject = podCgroups();
     await subject.ensure(pod, false);

@@ -108,7 +108,7 @@ describe('at the start', () => {
     expect(cgroups.writes.filter((write) => write.includes('burstable'))).toEqual([]);
   });
 
-  test('a machine that lets nobody make cgroups is told of once for each controller', async () => {
+  test('a machine that refuses cgroups is reported once for each controller', async () => {
     cgroups.refuse(/^(kubepods|cgroup.subtree_control)/, 'EROFS');
     const manager = containerManager();
     await manager.start();
@@ -231,7 +231,7 @@ describe('while pods of another agent run below the same cgroup', () => {
     await cgroups.addProcess(`kubepods/burstable/pod${uid}`, 41);
   }
 
-  test('its limits are left as they are, which is told once', async () => {
+  test('its limits are left as they are, which is reported once', async () => {
     await addPod('stranger');
     const manager = containerManager();
     await manager.start();

@@ -42,7 +42,7 @@ describe('of a runtime that does not say', () => {
   );
 });
 
-test('a runtime that fails to answer is no runtime that does not say', async () => {
+test('a runtime that fails to answer differs from one that reports no driver', async () => {
   runtime.injectError('runtimeConfig', new Refusal(codes.unavailable, 'gone'));
   await expect(readCgroupDriver(runtime, 'cgroupfs')).rejects.toThrow('gone');
 });

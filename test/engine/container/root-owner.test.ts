@@ -47,7 +47,7 @@ test('it stays the same one when it is moved, or reached through a link', async 
   expect(await find(moved)).toEqual({ ...owner, rootDir: moved });
 });
 
-test('a copy beside its original is somebody else', async () => {
+test('a copy next to its original is another owner', async () => {
   const owner = await made();
   const copy = join(folder, 'copy');
   await cp(rootDir, copy, { recursive: true });

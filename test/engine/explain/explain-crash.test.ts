@@ -39,7 +39,7 @@ function explainedBeside(
 const again = 'task: exits with code 0, and restartPolicy Always starts it again';
 const failedForGood = 'task failed with exit code 1 (Error), and restartPolicy Never does not start it again';
 
-describe('an ended container beside a running one is a crash if its policy starts it again:', () => {
+describe('an ended container next to a running one is a crash if its policy starts it again:', () => {
   test.each<
     [Policy, exitCode: number, restartCount: number, kind: 'regular' | 'sidecar', stage: string, cause: string]
   >([
@@ -89,7 +89,7 @@ test('a container that failed for good is shown with its end and its log', () =>
   });
 });
 
-test('a young container that ended with success before is no crash if its policy leaves it ended', () => {
+test('a young container that ended with success before is not a crash if its policy leaves it ended', () => {
   const status = { restartCount: 3, lastState: { terminated: ended(0) } };
   expect(explainedBeside('OnFailure', status, 'regular').stage).toBe('running');
   expect(explainedBeside('Always', status, 'regular')).toMatchObject({ stage: 'back-off', cause: again });

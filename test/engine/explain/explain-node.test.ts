@@ -29,7 +29,7 @@ describe('the fixes out fit the container runtime:', () => {
     ]);
   });
 
-  test.each([false, true])('the containerd of this program is no service, recorded: %s', async (recorded) => {
+  test.each([false, true])('the containerd of this program is not a service, recorded: %s', async (recorded) => {
     const probe = () => Promise.resolve({ kind: 'absent' } as const);
     const unreadyBecause = () => Promise.resolve(undefined);
     const place = { rootDir: '/var/lib/our kubelet', recorded };

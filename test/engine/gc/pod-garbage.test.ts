@@ -50,7 +50,7 @@ test('a cgroup of a removed pod that the runtime made late is removed, too', asy
   expect(await afterCleanUp()).toEqual(['u2', 'of another agent', 'u1']);
 });
 
-test('a pod whose manifest comes while the folders are read is no orphan', async () => {
+test('a pod whose manifest comes while the folders are read is not an orphan', async () => {
   const warnings: unknown[] = [];
   const known = new Set<string>();
   const container = { id: 'c1', name: 'main', state: 'running' };

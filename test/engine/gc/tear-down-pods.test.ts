@@ -87,7 +87,7 @@ test('a pod that cannot be stopped is named, with what the runtime says, and the
   expect(await tearDown()).toEqual({ removed: ['default/web'], failures: [] });
 });
 
-test('a pod of which nothing runs, but something is left, is told as such', async () => {
+test('a pod with remains but nothing running is reported as such', async () => {
   runtime.injectError('removePodSandbox', refusal, { times: 10 });
   const failure = { reason: 'failed to stop sandbox: ttrpc: closed', mayRun: false };
   expect(await tearDown()).toEqual({

@@ -51,7 +51,7 @@ describe('events of one kind', () => {
     ]);
   });
 
-  test('are told apart by container, by revision, and after an hour of quiet', () => {
+  test('are distinguished by container, by revision, and after an hour of quiet', () => {
     const history = new PodHistory();
     history.addEventOnce(event(0));
     history.addEventOnce(event(1, undefined, { containerName: 'log' }));
@@ -92,7 +92,7 @@ describe('events of one kind', () => {
   });
 });
 
-test('the end of a container is told once, however often it is seen', () => {
+test('the end of a container is reported once, however often it is seen', () => {
   const history = new PodHistory();
   expect(history.addEnd(end('c1'))).toEqual(end('c1'));
   expect(historyOf(formatHistory([end('c1')])).addEnd(end('c1'))).toBeUndefined();

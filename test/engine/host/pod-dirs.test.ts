@@ -32,7 +32,7 @@ test.each(['a\nb', 'a\x1b[2Jb', ' ', '-rf', 'a'.repeat(255), '\u202e'])(
   },
 );
 
-test('a folder whose name is no text is that of no pod', async () => {
+test('a folder whose name is not UTF-8 belongs to no pod', async () => {
   await mkdir(Buffer.concat([Buffer.from(`${rootDir}/pods/a`), Buffer.from([0xff])]));
   expect(await podDirs.podUIDs()).toEqual(['good']);
 });

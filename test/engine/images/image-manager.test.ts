@@ -236,7 +236,7 @@ describe('a pull', () => {
     await Promise.all([first, second]);
   });
 
-  test('that is aborted is no failure of the image', async () => {
+  test('that is aborted is not a failure of the image', async () => {
     const release = runtime.hang('pullImage');
     const stopping = new AbortController();
     const pulling = ensure({}, stopping.signal);
@@ -316,7 +316,7 @@ describe('a failure', () => {
     expect(runtime.calls).toEqual([]);
   });
 
-  test('to read the size of what was pulled is no failure of the pull', async () => {
+  test('to read the size of what was pulled is not a failure of the pull', async () => {
     runtime.injectError('imageStatus', refused, { when: ({ image }) => image?.image.startsWith('sha256:') === true });
     await ensure({ imagePullPolicy: 'Always' });
     expect(recorded().at(-1)).toBe(
@@ -389,7 +389,7 @@ describe('credentials', () => {
     expect(runtime.requestsOf('pullImage').map(({ auth }) => auth)).toEqual([undefined]);
   });
 
-  test('in Secrets that nobody declares are told by name, and the pull goes on', async () => {
+  test('in Secrets that nobody declares are reported by name, and the pull goes on', async () => {
     await ensure({ image });
     expect(usersAsked()).toEqual(['node']);
     expect(recorded()).toContain(
@@ -585,7 +585,7 @@ describe('how far a pull has come', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is forgotten when it fails', async () => {
+  test('is dropped when it fails', async () => {
     runtime.injectError('pullImage', new Refusal(codes.unknown, 'denied'));
     const failed = failure({ name: 'app' });
     await runtime.waitForCall('pullImage');

@@ -18,7 +18,7 @@ async function makeStore(ingests: Record<string, Record<string, string>>): Promi
 
 const read = (store: string | undefined) => layerIngests(() => Promise.resolve(store))();
 
-test('the layers that the CRI pulls are told with what has come of them', async () => {
+test('reports the layers that the CRI pulls, with their progress', async () => {
   const store = await makeStore({
     a: { ref: 'k8s.io/1/layer-sha256:aa', data: 'half', total: '9' },
     b: { ref: 'k8s.io/2/layer-sha256:bb', data: '' },
@@ -32,7 +32,7 @@ test('the layers that the CRI pulls are told with what has come of them', async 
   ]);
 });
 
-test('where there is no content store, or it cannot be read, nothing is told', async () => {
+test('reports nothing if there is no content store, or it cannot be read', async () => {
   const store = await temporaryFolder();
   await writeFile(join(store, 'ingest'), 'no folder');
   expect(await read(store)).toBeUndefined();

@@ -127,7 +127,7 @@ test('the new content of a Secret is recorded when it is used', async () => {
   expect(await access([{ ...login, name: 'copy' }])).toBe('mustAuthenticate');
 });
 
-test('an image whose pull was interrupted by the death of the agent is no preloaded one', async () => {
+test('an image whose pull was interrupted by the death of the agent is not a preloaded one', async () => {
   await (await open()).pullBegins(image);
   expect(await access([login])).toBe('mustAuthenticate');
 });

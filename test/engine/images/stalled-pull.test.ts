@@ -72,7 +72,7 @@ test('a pull that does nothing for an hour is given up', async () => {
   await failure;
 });
 
-test('a look at the progress that fails is left out, the first one too', async () => {
+test('a failed read of the progress is skipped, even the first', async () => {
   const clock = new FakeClock();
   let looks = 0;
   const progress = () =>
@@ -129,14 +129,14 @@ test('a layer that an earlier pull left is not being fetched', async () => {
   expect(await progress(8000)).toEqual({ receivedBytes: 9, isFetching: false });
 });
 
-test('a content store that cannot be looked at now is no other runtime', async () => {
+test('a content store that cannot be read now is not another runtime', async () => {
   const { store, progress } = await makeStore({});
   await rm(join(store, 'ingest'), { recursive: true });
   await writeFile(join(store, 'ingest'), 'no folder');
   await expect(progress(7000)).rejects.toThrow('ENOTDIR');
 });
 
-test('a runtime that is no containerd tells no progress', async () => {
+test('a runtime other than containerd reports no progress', async () => {
   const runtime = { status: () => Promise.resolve({ info: {} }) } as unknown as RuntimeService;
   expect(await contentStoreProgress(contentStore(runtime))(0)).toBeUndefined();
 });

@@ -72,7 +72,7 @@ describe('the revision of a pod', () => {
     expect(next.of('u2')).toBeUndefined();
   });
 
-  test('is forgotten with the pod', async () => {
+  test('is dropped with the pod', async () => {
     await revisions.accept(small, status(small));
     await revisions.release(uid);
     expect([revisions.of(uid), revisions.named({ namespace: 'default', name: 'web-node1' })]).toEqual([undefined, []]);
@@ -82,7 +82,7 @@ describe('the revision of a pod', () => {
 describe('a resize', () => {
   beforeEach(() => revisions.accept(small, status(small)));
 
-  test('is on disk with the earlier resources before it is carried out', async () => {
+  test('is on disk with the earlier resources before it is applied', async () => {
     expect(await revisions.accept(large, status(small))).toEqual({
       kind: 'inPlace',
       resize: [{ name: 'web', restart: false }],
@@ -113,7 +113,7 @@ describe('a resize', () => {
     expect([revisions.outdated(uid), revisions.isResizing(uid)]).toEqual([{ c: { limits: { memory: '1Mi' } } }, true]);
   });
 
-  test('is over once it was carried out', async () => {
+  test('is over once it was applied', async () => {
     await revisions.accept(large, status(small));
     revisions.containerResized(uid, 'c');
     expect([revisions.outdated(uid), revisions.isResizing(uid)]).toEqual([{}, true]);

@@ -117,7 +117,7 @@ test('termination logs of earlier starts go, those without a message first', asy
   expect(left.sort()).toEqual(['', 'fifth', 'fourth', 'second', 'third']);
 });
 
-test('each start of a container gets a termination log of its own, which everybody may write', async () => {
+test('each start of a container gets its own termination log, which everybody may write', async () => {
   const container = makeContainer({ terminationMessagePath: 'log' });
   const paths = [await mountsOf(container), await mountsOf(container)].map((mounts) => mounts.at(-1)?.hostPath ?? '');
   expect(new Set(paths).size).toBe(2);
@@ -155,7 +155,7 @@ test('a mount is read-only with what is mounted below it where that is asked for
   });
 });
 
-test('a part of a volume is mounted from a place of its own in the folder of the pod', () => {
+test('a part of a volume is mounted from its own place in the folder of the pod', () => {
   const container = makeContainer({
     volumeMounts: [
       { name: 'data', mountPath: '/all' },

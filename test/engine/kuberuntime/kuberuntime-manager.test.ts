@@ -363,7 +363,7 @@ describe('a failure', () => {
     expect(acts()).toEqual(['runPodSandbox web-edge1#0']);
   });
 
-  test('to read the resolver file is an event with the way out, and the pod starts once the file is there', async () => {
+  test('to read the resolver file is an event with the fix, and the pod starts once the file is there', async () => {
     const resolvConf = join(node.podLogsDir, 'resolv.conf');
     node = { ...node, resolvConf };
     manager = makeManager();

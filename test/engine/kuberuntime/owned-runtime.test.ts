@@ -122,7 +122,7 @@ describe('a UID that another one has', () => {
     await expect(startPod(one, 'a', '/root1')).rejects.toThrow('name is reserved');
   });
 
-  test('is told of as free two seconds after it is', async () => {
+  test('is reported as free two seconds after it is', async () => {
     const [one, two] = [owner(1), owner(2)];
     const podSandboxId = await startPod(one, 'a', '/root1');
     await seenBy(two);

@@ -40,7 +40,7 @@ test.each([
   ['a way out', '../../precious'],
   ['a NUL', 'a\0b'],
   ['a long name', 'a'.repeat(300)],
-])('the removal of a pod with %s in its name removes nothing beside it', async (_what, uid) => {
+])('the removal of a pod with %s in its name removes nothing next to it', async (_what, uid) => {
   await mkdir(join(podLogsDir, 'precious'));
   const pod = { uid, name: uid, namespace: '..', createdAt: 0, sandboxes: [], containers: [] };
   const container = { id: 'c', name: uid, state: 'exited' as const, createdAt: 0, sandboxID: 's' };

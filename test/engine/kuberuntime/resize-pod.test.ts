@@ -150,7 +150,7 @@ test('a pod that cannot be lowered yet is not finished', async () => {
   });
 });
 
-test('a runtime without updates is told apart from one that fails', async () => {
+test('a runtime without updates is distinguished from one that fails', async () => {
   const missing = new RpcError('Update', codes.unimplemented, 'unknown method');
   expect((await resize({ [updateB]: missing })).done).toContain('refused b-id');
 });

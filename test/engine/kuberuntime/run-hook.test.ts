@@ -89,7 +89,7 @@ test('a sleep lasts as long as it says, unless it is given up', async () => {
 test.each([
   ['tcpSocket', { tcpSocket: { port: 80 } }],
   ['nothing', {}],
-])('%s is no hook', async (_what, hook) => {
+])('%s is not a hook', async (_what, hook) => {
   await expect(run(hook)).rejects.toThrow(
     'invalid handler: the hook of container "app" is neither exec, httpGet nor sleep',
   );

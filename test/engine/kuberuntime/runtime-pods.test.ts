@@ -108,7 +108,7 @@ test('the newest sandbox alone has addresses, and only while it is ready', async
   expect((await pods.getPodStatus('a')).ips).toEqual([]);
 });
 
-test('a container that ended is asked about once, and is forgotten with its pod', async () => {
+test('reads an exited container once, and drops it with its pod', async () => {
   const podSandbox = await sandbox('a');
   const [first, second] = [await container(podSandbox, 'a', 0), await container(podSandbox, 'a', 1)];
   const read = async (): Promise<{ exits: string[]; asked: string[] }> => {
@@ -133,7 +133,7 @@ test('a container that ended is asked about once, and is forgotten with its pod'
   expect(await read()).toEqual({ exits: [running(second)], asked: [second] });
 });
 
-test('a container that an event told the end of is not running, and is forgotten when the runtime does not list it', async () => {
+test('a container whose exit an event reported is not running, and is dropped once the runtime no longer lists it', async () => {
   const exits = new ContainerExits();
   pods = new RuntimePods({
     runtime,
@@ -163,7 +163,7 @@ test('a container that an event told the end of is not running, and is forgotten
   expect(await pods.getContainerStatus(id, {})).toBeUndefined();
 });
 
-test('a container whose memory ran out while it ran keeps that as the reason of its end', () => {
+test('a container that ran out of memory keeps that as the reason for its exit', () => {
   const exits = new ContainerExits();
   exits.record('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
   const running = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_RUNNING', reason: 'OOMKilled' });

@@ -253,7 +253,7 @@ describe('whatever the room', () => {
   });
 });
 
-test('of several reasons the first one in the order of the checks counts', () => {
+test('the first of several reasons counts, in the order of the checks', () => {
   interface Fault {
     labels?: Record<string, string>;
     spec?: Partial<Pod['spec']>;
@@ -329,7 +329,7 @@ describe('sysctlAllowlist', () => {
     'net.core somaxconn',
     'net.core.somaxconn\n',
     `net.${'a'.repeat(250)}`,
-  ])('refuses %j, which is no pattern', (pattern) => {
+  ])('refuses %j, which is not a pattern', (pattern) => {
     const message =
       `--allowed-unsafe-sysctls: sysctl ${JSON.stringify(pattern)} must have at most 253 characters and match regex ` +
       '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]';

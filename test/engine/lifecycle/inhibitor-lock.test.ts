@@ -41,7 +41,7 @@ test('an abort lets go of a lock', async () => {
   await lock.released;
 });
 
-test('a lock that is not granted is told of with its reason', async () => {
+test('a lock that is not granted is reported with its reason', async () => {
   await writeFile(program, '#!/bin/sh\necho no such luck >&2\nexit 1\n');
   await expect(takeInhibitorLock(program, never)).rejects.toThrow(`${program} ended: no such luck`);
   await expect(takeInhibitorLock(join(folder, 'absent'), never)).rejects.toThrow('not found');

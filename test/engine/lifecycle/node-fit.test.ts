@@ -17,7 +17,7 @@ function watched<Part extends 'resources' | 'ports'>(part: Part, value: Containe
   return [container, () => reads];
 }
 
-test('what a pod asks for is read once, however many are to run beside it', () => {
+test('what a pod asks for is read once, however many are to run next to it', () => {
   const [container, reads] = watched('resources', { requests: { cpu: '1' } });
   const running = makePod({ metadata: { uid: 'running' }, spec: { containers: [container] } });
   const comes = makePod({ spec: { containers: [makeContainer({ resources: { requests: { cpu: '500m' } } })] } });

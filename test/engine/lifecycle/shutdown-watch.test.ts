@@ -155,7 +155,7 @@ describe('a node that logind tells of shutdowns', () => {
     await nextOfLogind(locked);
   });
 
-  test('ends its pods once however often it is told', async () => {
+  test('stops its pods once, however often it is signalled', async () => {
     start();
     await next(holding);
     logind.prepareForShutdown(true);
@@ -251,7 +251,7 @@ describe('a node that logind tells of shutdowns', () => {
   });
 });
 
-test('a machine without a system bus is told of once', async () => {
+test('a machine without a system bus is reported once', async () => {
   logind.stopBus();
   start();
   for (let tries = 0; tries < 3; tries++) {

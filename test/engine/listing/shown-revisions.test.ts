@@ -17,7 +17,7 @@ test('a pod with one revision is shown as it is', () => {
   expect(uids([revision('dns', 'd1', 'sync'), revision('web', 'w1', 'sync')])).toEqual(['d1', 'w1']);
 });
 
-test('of several revisions the one that runs is shown, with the declared one that waits', () => {
+test('shows the running revision, with the declared one that waits', () => {
   expect(
     uids([
       revision('web', 'w1', 'terminating', 'w3'),

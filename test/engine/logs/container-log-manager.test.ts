@@ -247,7 +247,7 @@ describe('what is left of an interrupted rotation', () => {
     });
   });
 
-  test('is no second name of the log, which the undo of a rename left', async () => {
+  test('is not a second name of the log, which the undo of a rename left', async () => {
     const log = await world.container('c1', big('a'));
     execFileSync('ln', [log, `${log}.20241231-230000`]);
     world.start();
@@ -312,7 +312,7 @@ describe('a runtime', () => {
   });
 });
 
-describe('what is no regular file', () => {
+describe('what is not a regular file', () => {
   test('is not rotated: a named pipe and a link in place of a log', async () => {
     const pipe = await world.container('c1');
     execFileSync('mkfifo', [pipe]);

@@ -25,7 +25,7 @@ test.each([
   ['a\n\n\n', 2, '\n\n'],
   ['', 5, ''],
   ['no newline', 1, 'no newline'],
-])('of %j the last %i whole lines are %j', async (text, lineCount, expected) => {
+])('finds in %j the last %i complete lines: %j', async (text, lineCount, expected) => {
   expect(await tailOf(text, lineCount)).toBe(expected);
 });
 

@@ -30,7 +30,7 @@ test.each([
   expect([long.toString(), rest.toString()]).toEqual([`> ${character.repeat(140_000)}\n`, `> ${character}\n`]);
 });
 
-test('a line without an end that is no UTF-8 is not held back for ever', () => {
+test('does not buffer a line without an end that is not UTF-8 forever', () => {
   const bytes = Buffer.alloc(270_000, 0x80);
   expect(new LinePrefixer('').add(bytes)).toEqual(Buffer.concat([bytes, Buffer.from('\n')]));
 });

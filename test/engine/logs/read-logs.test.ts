@@ -169,7 +169,7 @@ describe('a log that is read once', () => {
     expect(await read({ limitBytes: 32, timestamps: true })).toBe('2024-05-06T07:08:00.000000000Z a');
   });
 
-  test('leaves out a damaged line, but says so when the first line is no log line', async () => {
+  test('leaves out a damaged line, but says so when the first line is not a log line', async () => {
     await writeFile(path, `${entry('a')}\0\0\0\n${entry('b')}`);
     expect(await read()).toBe('a\nb\n');
     await writeFile(path, 'hello\n');
@@ -275,7 +275,7 @@ describe('a log with rotated files', () => {
     );
   });
 
-  test('is read without what is no regular file', async () => {
+  test('is read without what is not a regular file', async () => {
     await rotatedLog();
     await rm(`${path}.${first}.gz`);
     execFileSync('mkfifo', [`${path}.${first}.gz`]);

@@ -43,7 +43,7 @@ test.each(Object.entries(kinds))('a probe of a server that sends %s ends by itse
   await expect(httpGet(request, { clock: new FakeClock(), signal: neverAborted })).rejects.toThrow();
 });
 
-test('of a body without end a probe reads the beginning', async () => {
+test('reads only the beginning of an endless body', async () => {
   const url = await pouringServer(`${ok}\r\n`, 'x');
   const request = { url, headers: {}, hostHeader: '' };
   expect(await httpGet(request, { clock: new FakeClock(), signal: neverAborted })).toEqual({
@@ -92,7 +92,7 @@ test('a probe leaves nothing in the signal that ends all probes of its container
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('of thousands of 1xx answers in one packet one ends the request', () => {
+test('fails the request at the first of thousands of 1xx answers in one packet', () => {
   const request = Object.assign(new EventEmitter(), { destroy: vi.fn() });
   limitInformational(request as unknown as ClientRequest);
   for (let answers = 0; answers < 5; answers++) request.emit('information');

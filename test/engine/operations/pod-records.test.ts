@@ -36,7 +36,7 @@ test('a request that cannot be written is refused, and logged once until a write
   expect({ warnings, asked: records.all() }).toEqual({ warnings: [message, message], asked: [record] });
 });
 
-test('a request changes what is noted while it is written, and brings back no pod that is forgotten then', async () => {
+test('a request during a write changes the record, and does not restore a dropped pod', async () => {
   const rootDir = await temporaryFolder();
   const records = new PodRecords({ rootDir, clock: new FakeClock(), logger: pino({ level: 'silent' }) });
   records.save(emptyRecord(web));

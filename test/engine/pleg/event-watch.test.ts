@@ -128,7 +128,7 @@ describe('a stream', () => {
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
   });
 
-  test('that tells of a killed process passes that on, without a look at the pod', async () => {
+  test('that reports a killed process is passed on without reading the pod', async () => {
     const { container } = await startPod('a');
     await clock.advance(1000);
     taken();
@@ -161,7 +161,7 @@ describe('a stream', () => {
     expect(runtime.requestsOf('listPodSandbox').length - before).toBe(5);
   });
 
-  test('that tells how a container ended is believed, at the cost of one call, until the runtime says so itself', async () => {
+  test('that reports an exit is trusted until the runtime confirms it, at the cost of one call', async () => {
     const { container } = await startPod('a');
     await clock.advance(1000);
     taken();

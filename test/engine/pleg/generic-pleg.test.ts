@@ -53,7 +53,7 @@ test('a pod that was listed is known before its status could be read', async () 
   expect(pleg.pods().map(({ uid }) => uid)).toEqual(['a']);
 });
 
-describe('a look at one pod', () => {
+describe('reading one pod', () => {
   test('tells what happened to it, and nothing of the others', async () => {
     const { sandbox, container } = await startPod('a');
     await startPod('b');
@@ -90,7 +90,7 @@ describe('a look at one pod', () => {
     expect(runtime.requestsOf('listContainers')).toHaveLength(2);
   });
 
-  test('that fails is forgotten; the next relist finds what it would have', async () => {
+  test('that fails is dropped; the next relist finds the same change', async () => {
     const { sandbox, container } = await startPod('a');
     runtime.injectError('listPodSandbox', refused);
     await pleg.relistPod('a', signal);
@@ -112,7 +112,7 @@ describe('events', () => {
     expect(cachedAtEvent[0]?.containerStatuses[0]).toMatchObject({ state: 'exited', exitCode: 3 });
   });
 
-  test('are kept back while the status of the pod cannot be read, and told then', async () => {
+  test('are delayed until the status of the pod can be read', async () => {
     const { container } = await startPod('a');
     await pleg.relist(signal);
     taken();
@@ -130,7 +130,7 @@ describe('events', () => {
     expect((await cache.getNewerThan('a', 25, signal)).containerStatuses).toHaveLength(1);
   });
 
-  test('of one pod are not held up by another that cannot be read', async () => {
+  test('of one pod are not delayed by another that cannot be read', async () => {
     const a = await startPod('a');
     const b = await startPod('b');
     runtime.injectError('containerStatus', refused, { when: ({ containerId }) => containerId === a.container });

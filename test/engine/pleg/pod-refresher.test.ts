@@ -66,7 +66,7 @@ async function looks(during: () => Promise<unknown>): Promise<number> {
 
 const next = (): Promise<unknown> => news.getNewerThan('a', syncEnd, signal);
 
-test('what was read while a sync ran that changed nothing is news enough for the next one', async () => {
+test('a status that was read during a sync without changes is new enough for the next sync', async () => {
   await sync('sync', { act: () => void news.relist('a') });
   await fakeClock.advance(1);
   expect(await looks(next)).toBe(0);
@@ -99,7 +99,7 @@ test('a pod that terminates is read after its last sync', async () => {
   expect(await looks(next)).toBe(1);
 });
 
-test('what is left of the last run of a pod does not count as news of the next', async () => {
+test('remains of the last run of a pod do not count as a status of the next', async () => {
   await sync('sync', { act: () => void news.relist('a') });
   removal = clock.sleep(5).then(() => {
     removal = undefined;

@@ -101,7 +101,7 @@ describe('without an earlier revision', () => {
   });
 });
 
-describe('beside an earlier revision', () => {
+describe('next to an earlier revision', () => {
   const running: EarlierRevision = { current: other, isEnding: false, isRunning: true, mayBeDeclared: false };
   const stopIt: PodStart = { do: 'stopEarlier', of: [pod] };
 

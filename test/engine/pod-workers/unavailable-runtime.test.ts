@@ -7,7 +7,7 @@ import { delayAfterSync } from './delay-after-sync.ts';
 test.each([
   ['was away', codes.unavailable, 1000],
   ['refused', codes.unknown, 10_000],
-])('a pod whose runtime %s when it was synced is tried again after a while of its own', async (_, code, delay) => {
+])('a pod whose runtime %s during its sync has its own retry delay', async (_, code, delay) => {
   const cause = new RpcError('RunPodSandbox', code, 'Connection dropped');
   const syncPod = (): Promise<boolean> => Promise.reject(new SyncPodError('createPodSandbox web', { cause }));
   expect(await delayAfterSync({ syncPod, syncFrequencyMs: 60_000, chance: 0 })).toBe(delay);

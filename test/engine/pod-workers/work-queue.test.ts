@@ -34,7 +34,7 @@ test('keeps only the newest entry of a pod, be it sooner or later', async () => 
   expect(due).toEqual(['b at 1100', 'a at 1300']);
 });
 
-test('is not put off by someone who sets the clock', async () => {
+test('is not delayed when the clock is set', async () => {
   const { clock, queue, due } = makeQueue();
   queue.enqueue('a', 100);
   clock.setWallClock(0);
@@ -54,7 +54,7 @@ test('tells nothing of a pod that was removed, nor after it was stopped', async 
   expect(clock.pending).toBe(0);
 });
 
-test('may be filled again by who is told', async () => {
+test('may be filled again by its reader', async () => {
   const clock = new FakeClock(0);
   const due: number[] = [];
   const queue: WorkQueue = new WorkQueue({

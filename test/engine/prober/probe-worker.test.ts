@@ -51,7 +51,7 @@ test('without an initial delay the periods count from the start of the worker', 
   expect(await probedAt({ periodSeconds: 10 })).toEqual([9.4, 19.4, 29.4]);
 });
 
-test('what a probe finds after its worker was stopped is told to nobody', async () => {
+test('drops the result of a probe whose worker was stopped', async () => {
   const clock = new FakeClock();
   const published: unknown[] = [];
   let answer = (_outcome: 'failure'): void => undefined;

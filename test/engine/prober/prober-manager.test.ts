@@ -13,7 +13,7 @@ const pod = makePod({
 });
 
 test.each(['Never', 'OnFailure'])(
-  'a container that ended is told of once, however often its pod is synced (restartPolicy %s)',
+  'an exited container is reported once, however often its pod is synced (restartPolicy %s)',
   async (restartPolicy) => {
     const clock = new FakeClock();
     const changes: ProbeChange[] = [];

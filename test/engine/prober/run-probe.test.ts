@@ -83,7 +83,7 @@ describe('an HTTP probe', () => {
     expect(await outcomeOf({ httpGet: { port } })).toEqual(outcome);
   });
 
-  test('sends what the manifest says, on a connection of its own', async () => {
+  test('sends what the manifest says, on its own connection', async () => {
     const requests: unknown[] = [];
     const port = await httpServer(({ url, rawHeaders }, response) => {
       requests.push([url, rawHeaders]);

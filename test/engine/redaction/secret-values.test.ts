@@ -18,7 +18,7 @@ test.each<[string, string]>([
   ['quoted', JSON.stringify(value).slice(1, -1)],
   ['quoted in JSON', JSON.stringify(JSON.stringify(value)).slice(3, -3)],
   ['in a URL', encodeURIComponent(value)],
-])('a value is hidden when it is told %s', (_title, told) => {
+])('redacts a value that is written %s', (_title, told) => {
   secrets.set('s', [`${value}\n`]);
   expect(secrets.hide(`exec: "${told}": not found`)).toBe('exec: "<hidden>": not found');
 });
@@ -68,7 +68,7 @@ describe('what would take the sense from messages', () => {
     expect(secrets.hide(text)).toBe(text);
   });
 
-  test('is hidden beside letters from eight characters on, and as a line of a value from eight on', () => {
+  test('is redacted within a word from eight characters on, and as a line of a value from eight on', () => {
     secrets.set('s', ['seventy', 'eighteen', 'a first line\nasevenl\nof-eight']);
     expect(secrets.hide('xseventy xeighteen, asevenl and of-eight')).toBe('xseventy x<hidden>, asevenl and <hidden>');
   });
@@ -89,7 +89,7 @@ describe('what would take the sense from messages', () => {
   });
 });
 
-test('what was a value is hidden further on', () => {
+test('a former value stays redacted', () => {
   secrets.set('s', ['first-value']);
   secrets.set('s', ['second-value']);
   secrets.set('s', []);
@@ -107,7 +107,7 @@ test('the newest 1,000 removed values stay hidden', () => {
   expect(secrets.hide('value-0000 value-0999 one-more')).toBe('<hidden> value-0999 <hidden>');
 });
 
-test('of short-lived values the last former one is hidden, and they displace no others', () => {
+test('redacts the last former one of short-lived values, which displace no others', () => {
   secrets.set('s', ['rotated-value']);
   secrets.set('s', []);
   for (let number = 1000; number <= 2001; number++) secrets.setShortLived('t', [`token-${number}`]);
@@ -126,7 +126,7 @@ test('a long text that begins or ends in the middle of a value does not tell tha
   expect(secrets.hide(`fox${middle}the`)).toBe(`fox${middle}the`);
 });
 
-test('of values that a text was cut within, the longest part is hidden', () => {
+test('redacts the longest part of values in which a text was cut', () => {
   secrets.set('s', ['brown-fox jumps', 'the-quick-brown-fox jumps', 'x-abcdabcd', 'y-abcdabcdabcd']);
   const middle = ' x'.repeat(600);
   expect(secrets.hide(`abcdabcdabcd${middle} the-quick-brown-fox`)).toBe(`<hidden>${middle} <hidden>`);

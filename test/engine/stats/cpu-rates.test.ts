@@ -41,11 +41,11 @@ test('a counter that began again has no usage yet', () => {
   expect(ratesOf([9_000_000, 0], [100, 1000], [1100, 2000])).toEqual([undefined, undefined, 1000]);
 });
 
-test('the average of a long time is no current usage', () => {
+test('an average over a long time is not the current usage', () => {
   expect(ratesOf([0, 0], [9_000_000, 3_600_000], [9_001_000, 3_601_000])).toEqual([undefined, undefined, 1000]);
 });
 
-test('a counter that a sample does not have is forgotten', () => {
+test('a counter that a sample does not have is dropped', () => {
   const rates = new CPURates();
   rates.next('a', 0, 0);
   rates.endSample();

@@ -205,7 +205,7 @@ test('a link in the place of the hosts file is not followed', async () => {
   expect(await measured(cacheWith())).not.toHaveProperty('hostsFile');
 });
 
-test('forgets pods that are gone', async () => {
+test('drops removed pods', async () => {
   const cache = cacheWith();
   await measured(cache);
   cache.refresh([]);

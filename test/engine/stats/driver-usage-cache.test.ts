@@ -86,7 +86,7 @@ test('a driver that hangs is asked once at a time for ten seconds, and delays no
   expect(calls.toSorted()).toEqual(['u1/pv-1', 'u1/pv-1', 'u1/scratch', 'u1/scratch']);
 });
 
-test('pods that are gone are forgotten, and a negative period asks nothing', async () => {
+test('removed pods are dropped, and a negative period asks nothing', async () => {
   const cache = cacheWith();
   cache.refresh([pod]);
   await clock.advance(0);

@@ -44,7 +44,7 @@ test('a disk that does not answer is waited for ten seconds, and two while its f
   expect(reads.ends).toEqual([undefined, undefined]);
 });
 
-test('a disk whose last read took long is waited for two seconds, until a read is quick again', async () => {
+test('waits two seconds for a disk whose last read was slow, until a read is quick again', async () => {
   const reads = new HeldReads();
   reads.read();
   await reads.clock.advance(3000);
@@ -56,7 +56,7 @@ test('a disk whose last read took long is waited for two seconds, until a read i
   expect([[...reads.ends], await reads.patienceMs()]).toEqual([[figures, undefined, figures], 10_000]);
 });
 
-test('a disk that took long is forgotten once a thousand others did, because volumes come and go', async () => {
+test('drops a slow disk after a thousand others, because volumes come and go', async () => {
   const clock = new FakeClock();
   const answers: (() => void)[] = [];
   const filesystems = new Filesystems(

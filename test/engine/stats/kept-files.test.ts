@@ -51,7 +51,7 @@ test('what is not read for two minutes is closed, and everything when no sample 
   expect(openIn(folder)).toEqual([]);
 });
 
-test('of many files a quarter of the descriptors stay open, and at most 8192', async () => {
+test('keeps files open in a quarter of the descriptors, at most 8192', async () => {
   const folder = await temporaryFolder();
   const limit = Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
   const paths = Array.from({ length: 8200 }, (_, index) => join(folder, String(index)));

@@ -97,7 +97,7 @@ test('a failed sample fails those that wait for it, and the next one is taken', 
   expect(await Promise.all(asked)).toEqual([new Error('broken'), summaryOf('full 2')]);
 });
 
-test('the node alone is measured beside all other samples', async () => {
+test('the node alone is measured next to all other samples', async () => {
   const full = stats.summary({ maxAgeMs: 0 });
   expect(await stats.nodeSummary(new AbortController().signal)).toEqual(summaryOf('node'));
   await clock.advance(1000);

@@ -218,7 +218,7 @@ describe.each(versions)('a machine with cgroup v$version', ({ tree, sources, ...
     expect(storage).toBeGreaterThanOrEqual(log);
   });
 
-  test('only a look in all detail reads the further files of cgroups', async () => {
+  test('only a detailed sample reads the other files of cgroups', async () => {
     const { sampler, top } = await samplerOf({ ...tree, ...files.details(podCgroup) }, sources);
     const isOpen = (): boolean => openIn(top).some((path) => path.endsWith(files.detail));
     await sampler.sample();

@@ -99,7 +99,7 @@ test('a container that ran and is gone counts one restart and ended in an unknow
   ]);
 });
 
-test('a container that ended keeps its status when the runtime forgets it', () => {
+test('an exited container keeps its status when the runtime loses it', () => {
   const ended: ContainerStatus = { ...wasRunning, state: { terminated: { exitCode: 0, reason: 'Completed' } } };
   expect(convert({ podStatus: noContainers, oldStatuses: [ended] })).toEqual([ended]);
 });

@@ -93,7 +93,7 @@ test('nothing is written for a pod whose folder goes, and no folder is made', as
   expect(await podDirs.podUIDs()).toEqual([]);
 });
 
-test('a UID that is no name of a folder is in nobody’s way', async () => {
+test('a UID that cannot name a folder does no harm', async () => {
   await records.load(['../web']);
   records.acknowledge('../web', 5);
   records.save('../web', readySince('2025-01-01T00:00:00Z'), []);

@@ -6,7 +6,7 @@ import { CronWorld, makeCron, minuteMs, shown } from './cron-world.ts';
 const at = (time: string): number => Date.parse(`2026-${time}Z`);
 const begun = (world: CronWorld): string[] => world.begun.map(shown);
 
-test('a run begins when it is due, and has a Job of its own', () => {
+test('a run begins when it is due, and has its own Job', () => {
   const world = new CronWorld(makeCron(), '11-29T12:05');
   expect(world.decision).toMatchObject({ nextRunAt: at('11-29T12:10'), nextMs: 5 * minuteMs });
   world.pass(20);

@@ -230,7 +230,7 @@ describe('what becomes of a pod', () => {
   });
 });
 
-describe('what becomes of a pod with a UID of its own', () => {
+describe('what becomes of a pod with its own UID', () => {
   const twoContainers = (tag: string): Partial<PodSpec> => ({
     initContainers: [makeContainer({ name: 'init' })],
     containers: [makeContainer({ name: 'a', image: `a:${tag}` }), makeContainer({ name: 'b' })],

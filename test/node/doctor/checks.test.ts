@@ -636,6 +636,6 @@ test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
     { kernel: { unseen: 'the kernel: only root can see this' } },
     ['kernel unseen: the kernel: only root can see this -> '],
   ],
-])('finds %s, and the way out', (_broken, facts, found) => {
+])('finds %s, and the fix', (_broken, facts, found) => {
   expect(complaints(facts)).toEqual(found);
 });

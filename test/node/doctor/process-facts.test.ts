@@ -67,7 +67,7 @@ test('other agents are known by their control sockets, whatever their programs a
   ]);
 });
 
-test('the agent of this root-dir is no other agent', async () => {
+test('does not count the agent of this root-dir as another agent', async () => {
   const { process: agent, folder } = await runAs('node', 'agent.js', listen);
   const { others } = await readAgents(folder);
   expect(others.filter(({ pid }) => pid === agent.pid)).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { readPath } from '../../../src/node/doctor/read-host-facts.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('of a root-dir that is a link the folder is judged, whose mode can be changed', async () => {
+test('checks the target of a root-dir that is a link', async () => {
   const folder = await temporaryFolder();
   const [target, link] = [join(folder, 'data'), join(folder, 'kubelet-ts')];
   await mkdir(target);

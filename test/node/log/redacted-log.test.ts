@@ -48,7 +48,7 @@ test('no text begins a line of the text log, whatever a container says', () => {
   expect(line).toContain(String.raw`probe failed\n[07:08:09.000] ERROR: forged \x1b[31mred\u202e`);
 });
 
-test('of a stack the calls alone are on lines of their own', () => {
+test('only the calls of a stack have their own lines', () => {
   const stack =
     'Error: said\n[07:08:09.000] ERROR: forged\n    at call (a.ts:1:1)\n    at other (b.ts:2:2)\nforged too';
   expect(singleLineEntry({ err: { stack } })).toEqual({

@@ -86,7 +86,7 @@ describe('a failure that comes again and again', () => {
     expect(lines).toEqual([['warn', {}, 'Failed']]);
   });
 
-  test('is a back-off too, and no other news', async () => {
+  test('is a back-off too, and not another failure', async () => {
     await everySecond(5, () => {
       logger.info({ reason: 'BackOff' }, 'Back-off pulling image "app:1"');
       logger.info({ phase: 'Running' }, 'Pod status');
@@ -109,7 +109,7 @@ describe('a failure that comes again and again', () => {
     expect(lines.length).toBe(1);
   });
 
-  test('is forgotten when a thousand others came', () => {
+  test('is dropped after a thousand others', () => {
     logger.warn('Failed');
     for (let pod = 0; pod < 1000; pod++) logger.warn({ pod: `web-${pod}` }, 'Failed');
     lines.length = 0;

@@ -74,14 +74,14 @@ test('an artifact has files with keys and with authorities', () => {
   });
 });
 
-test('a key of cosign beside another URL than that of an artifact is an error', () => {
+test('a key of cosign next to another URL than that of an artifact is an error', () => {
   const flags = ['--manifest-url', 'oci://box.example/pods:v1', '--manifest-url', url];
   expect(() => optionsOf(...flags, '--manifest-url-cosign-key', '/a.pub')).toThrow(
     /^--manifest-url-cosign-key has no effect for https:\/\/box.example\/pods.yaml$/,
   );
 });
 
-test('a flag of HTTP servers beside another URL is an error that names both', () => {
+test('a flag of HTTP servers next to another URL is an error that names both', () => {
   const flags = ['--manifest-url', 'ec2://', '--manifest-url', url, '--manifest-url-sha256', digest];
   expect(() => optionsOf(...flags)).toThrow(/^--manifest-url-sha256 has no effect for ec2:\/\/$/);
 });
@@ -135,7 +135,7 @@ test.each([
     '--manifest-url-cert-file and --manifest-url-key-file go together',
     'Add --manifest-url-cert-file, or leave out --manifest-url-key-file.',
   ],
-])('%j is refused with the way out', (args, message, hint) => {
+])('%j is refused with the fix', (args, message, hint) => {
   expect(thrownBy(() => optionsOf(...args))).toMatchObject({ message, hint });
 });
 

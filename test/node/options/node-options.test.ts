@@ -131,7 +131,7 @@ describe('the command line of a kubelet that kubeadm wrote', () => {
     });
   });
 
-  test('may have flags with empty values, which are as though they were not there', async () => {
+  test('may have flags with empty values, which are ignored', async () => {
     const names = [
       ...['hostname-override', 'node-ip', 'pod-manifest-path', 'manifest-url', 'config', 'node-labels'],
       ...['root-dir', 'pod-logs-dir', 'manifest-url-ca-file', 'manifest-url-token-file'],
@@ -306,7 +306,7 @@ describe('a flag', () => {
     ],
     ['--logging-format=', 'logging.format: "" must be one of: "text", "json"'],
     ['--sync-frequency=0', 'syncFrequency: 0s must be positive'],
-  ])('of zero is not as though it were absent: %s', async (flag, problem) => {
+  ])('of zero differs from an absent value: %s', async (flag, problem) => {
     const [name = ''] = flag.split('=');
     const message = `the configuration is invalid\n${name}: error: ${problem}`;
     await expect(optionsOf(flag)).rejects.toThrow(new UserError(message));
@@ -661,7 +661,7 @@ test.each([
   expect((await optionsOf('--node-ip', words)).nodeIPs).toEqual(nodeIPs);
 });
 
-test('a text of --node-ip that is no address is ignored, with a warning', async () => {
+test('a text of --node-ip that is not an address is ignored, with a warning', async () => {
   const { nodeIPs, warnings } = await optionsOf('--node-ip', 'hello');
   expect(nodeIPs).toEqual((await optionsOf()).nodeIPs);
   expect(warnings).toEqual([

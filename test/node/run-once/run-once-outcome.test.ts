@@ -194,7 +194,7 @@ describe('a container that never started', () => {
   });
 });
 
-describe('a pod with containers that always restart beside its work', () => {
+describe('a pod whose work is done, with containers that always restart', () => {
   const spec = {
     restartPolicy: 'Never' as const,
     containers: [

@@ -63,7 +63,7 @@ test('the pods that it makes are read like those of files, with its problems', a
   ]);
 });
 
-test('a folder that is missing is no failure of the build', async () => {
+test('a missing folder does not fail the build', async () => {
   await install('kustomize', 'exit 1');
   const folder = join(bin, 'none');
   expect(await build(folder)).toEqual({
@@ -74,7 +74,7 @@ test('a folder that is missing is no failure of the build', async () => {
   });
 });
 
-test('a folder without a kustomization is no failure of the build', async () => {
+test('a folder without a kustomization does not fail the build', async () => {
   await install('kustomize', 'exit 1');
   const folder = await temporaryFolder();
   expect(await build(folder)).toEqual({

@@ -12,7 +12,7 @@ const kibibyte = 1024;
 const linesOf = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => JSON.stringify(String(index).padEnd(kibibyte - 3, '.')));
 
-test('of the log of the agent there are the whole lines in its last MiB', async () => {
+test('has the complete lines in the last MiB of the agent log', async () => {
   const rootDir = await temporaryFolder();
   const lines = linesOf(1100);
   await writeFile(join(rootDir, 'kubelet-ts.log'), lines.map((line) => `${line}\n`).join(''));
@@ -22,7 +22,7 @@ test('of the log of the agent there are the whole lines in its last MiB', async 
   expect(part).toEqual({ name: 'logs/agent.log', content: { text: kept.join('') } });
 });
 
-test('of a history there are the lines in its last 64 KiB', async () => {
+test('has the lines in the last 64 KiB of a history', async () => {
   const rootDir = await temporaryFolder();
   const lines = linesOf(100);
   await mkdir(historyFolder(rootDir), { recursive: true });

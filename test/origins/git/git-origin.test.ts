@@ -158,7 +158,7 @@ test.each<[string, string, string | RegExp]>([
   expect(await readdir(workFolder)).toEqual([]);
 });
 
-test('a server that is away, or that wants a password, is no answer', async () => {
+test('a server that is away, or that wants a password, is not an answer', async () => {
   const server = await GitServer.start();
   const { origin } = await originOf(server.url());
   server.web.answer = { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } };

@@ -25,7 +25,7 @@ test('a file that is read in pieces is whole', async () => {
   expect(String(await body.whole())).toBe('a manifest');
 });
 
-test('a file that ends too early is no manifest', async () => {
+test('a file that ends too early is not a manifest', async () => {
   const body = await bodyOf('a manifest', 5);
   await expect(body.whole()).rejects.toMatchObject({
     kind: 'refused',

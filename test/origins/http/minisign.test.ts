@@ -86,7 +86,7 @@ test.each([
   ['a signature of OpenBSD, without a trusted comment', legacy.split('\n').slice(0, 2).join('\n')],
   ['a signature that is cut', legacy.slice(0, -5)],
   ['a signature of another algorithm', legacy.replace('RWQf', 'UldR')],
-])('%s is no signature', (_what, text) => {
+])('%s is not a signature', (_what, text) => {
   expect(unsigned('test', text, key)).toBe('the signature is not in the format of minisign');
 });
 
@@ -96,6 +96,6 @@ test.each([
   ['a key that is cut', key.slice(0, -4)],
   ['a signature', legacy.split('\n')[1] ?? ''],
   ['something else of that length', 'AAAA'.repeat(14)],
-])('%s is no public key', (_what, text) => {
+])('%s is not a public key', (_what, text) => {
   expect(parseMinisignPublicKey(text)).toBeUndefined();
 });

@@ -94,7 +94,7 @@ test.each([
   ['407 Proxy Authentication Required', 'error the proxy answered 407'],
   // An answer of the server would be followed.
   ['302 Found\r\nlocation: https://box.example/login', 'error the proxy answered 302'],
-])('a proxy that opens no tunnel is no answer of the server: %s', async (status, problem) => {
+])('a proxy that opens no tunnel is not an answer of the server: %s', async (status, problem) => {
   const { agent, closed } = await askingBy((socket) => {
     socket.resume().end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`);
   });

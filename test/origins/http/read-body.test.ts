@@ -90,7 +90,7 @@ describe('a large body', () => {
     if (stream.writableNeedDrain) await once(stream, 'drain');
   };
 
-  test('comes as it was sent, beside another one', async () => {
+  test('comes as it was sent, next to another one', async () => {
     const [first, second] = [reading(), reading()];
     await Promise.all([first, second].map(drained));
     first.stream.end('first');

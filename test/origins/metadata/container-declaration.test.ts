@@ -89,6 +89,6 @@ test.each([
     'spec: {containers: [{name: a}], volumes: [{name: pd, gcePersistentDisk: {pdName: d}}]}',
     /^volume pd is a persistent disk, which nothing mounts here$/,
   ],
-])('%s is no declaration', (_what, text, message) => {
+])('%s is not a declaration', (_what, text, message) => {
   expect(() => podOfDeclaration(text)).toThrow(message);
 });

@@ -75,7 +75,7 @@ test.each([
   expect(await read('ec2://')).toEqual(failure);
 });
 
-test('ec2: a token that is no token is not sent', async () => {
+test('ec2: an invalid token is not sent', async () => {
   server.answers.set('/latest/api/token', 'a\r\nb: c');
   expect(await read('ec2://')).toEqual(failed('the metadata service sent no token'));
 });

@@ -69,7 +69,7 @@ test('a disk without manifests is read once, and its failure lasts until the dis
   expect(runs).toBe(2);
 });
 
-test('what is no file system is refused with the reason', async () => {
+test('what is not a file system is refused with the reason', async () => {
   const labelFolder = await temporaryFolder();
   await writeFile(join(labelFolder, 'cidata'), 'text');
   const origin = new NoCloudOrigin({ url: new URL('nocloud://'), seedFolders: [], labelFolder });

@@ -253,7 +253,7 @@ describe('what a read costs is bounded', () => {
   });
 });
 
-describe('what is no artifact with manifests leaves the pods as they are', () => {
+describe('what is not an artifact with manifests leaves the pods as they are', () => {
   test('a tag that is missing', async () => {
     const registry = await ArtifactRegistry.start();
     expect(await fetched(originOf(registry.url()))).toEqual({

@@ -22,7 +22,7 @@ async function registryOfShortTokens(): Promise<WebServer> {
   return web;
 }
 
-test('of the tokens of a registry, the one in use and the one before it are hidden', async () => {
+test('redacts the current and the previous token of a registry', async () => {
   const secrets = new SecretValues();
   const { host } = new URL((await registryOfShortTokens()).origin);
   const registry = (reference: string): Registry =>

@@ -90,7 +90,7 @@ test('one profile is taken at a time', async () => {
   expect(answers.map((answer) => answer.slice(0, 3)).sort()).toEqual(['200', '500']);
 });
 
-test('a client that leaves during its profile is no fault, and the next profile is taken', async () => {
+test('a client that leaves during its profile is not a fault, and the next profile is taken', async () => {
   const rig = await ApiRig.open();
   const client = await rig.authority.issue('carol');
   // Loads what takes profiles, so that the next one begins at once.

@@ -66,7 +66,7 @@ test('one connection over HTTP/2 has at most 16 requests at a time', async () =>
   expect(settings.maxConcurrentStreams).toBe(16);
 });
 
-test('a stream is no request of HTTP/2', async () => {
+test('a stream is not a request of HTTP/2', async () => {
   const exec = (): Promise<{ url: string }> => Promise.resolve({ url: 'http://127.0.0.1:1/exec/token' });
   const rig = await ApiRig.open({ runtime: { exec } });
   const answer = await get(await session(rig), '/exec/default/web/a?output=1', 'POST');

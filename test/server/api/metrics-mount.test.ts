@@ -24,7 +24,7 @@ test.each([
   expect(chosenFormat(accept)).toEqual({ isBinary, escaping });
 });
 
-test('DELETE of the health results forgets them, and of no other metrics', async () => {
+test('DELETE drops the health results, but no other metrics', async () => {
   const health = new HealthSLIs();
   health.record('ping', true);
   const rig = await ApiRig.open({ metrics: { ...apiDeps().metrics, health } });

@@ -9,7 +9,7 @@ test.each([
   ['--token-auth-file', readTokenFile],
   ['--authorization-policy-file', readPolicyFile],
   ['authentication.x509.clientCAFile (--client-ca-file)', readClientCA],
-])('a file of %s that cannot be read is named with the way out', async (flag, read) => {
+])('a file of %s that cannot be read is named with the fix', async (flag, read) => {
   const path = join(await temporaryFolder(), 'gone');
   await expect(read(path)).rejects.toMatchObject({
     name: 'UserError',

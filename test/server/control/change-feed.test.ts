@@ -41,7 +41,7 @@ function open(): FakeResponse {
   return response;
 }
 
-test('ten readers cost one look at the engine, and none costs nothing', async () => {
+test('ten readers cost one read of the engine, and no reader costs none', async () => {
   const readers = Array.from({ length: 10 }, open);
   expect(readers.map(({ lines }) => lines)).toEqual(
     Array.from({ length: 10 }, () => [{ whole: { pid: process.pid, ...view.current } }]),

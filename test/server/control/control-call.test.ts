@@ -131,7 +131,7 @@ describe('an agent', () => {
     ['an error', 'HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n', 'answers with status 500'],
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n', 'sends an invalid answer'],
     ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`, 'sends an invalid answer'],
-  ])('that answers with %s is told from one that does not run', async (_title, text, what) => {
+  ])('that answers with %s is distinguished from one that does not run', async (_title, text, what) => {
     await listen((socket) => socket.end(text));
     await expect(snapshot()).rejects.toMatchObject(silent(what));
   });
@@ -146,7 +146,7 @@ describe('an agent', () => {
     });
   });
 
-  test('that nobody noted is told by its socket', async () => {
+  test('that is not recorded is recognized by its socket', async () => {
     const server = createServer((socket) => socket.resume());
     server.listen(socketPath);
     await once(server, 'listening');
@@ -198,7 +198,7 @@ describe('an agent that does not say who it is', () => {
   test.each<[string, object]>([
     ['by a caller that can work without it', {}],
     ['after a minute, by a patient one', { onBusy: () => undefined }],
-  ])('and works is not waited for %s, and nobody is told to kill it', async (_title, caller) => {
+  ])('and works is not waited for %s, without a hint to kill it', async (_title, caller) => {
     const pid = await agentThat(busyFor(20_000));
     const timings = { ...hurried, busyMs: 300 };
     await expect(call({ ...asked(), timings, ...caller })).rejects.toMatchObject({

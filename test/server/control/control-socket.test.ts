@@ -326,7 +326,7 @@ describe('the socket', () => {
     expect(await readdir(join(shared.path, '../..'))).toEqual([]);
   });
 
-  test('has a limit of connections of its own, also beside a flood on that of a group', async () => {
+  test('has a limit of connections of its own, also next to a flood on that of a group', async () => {
     shared = { path: join(path, '../../control/default/kubelet-ts.sock'), group: { name: 'ops', gid: 12_345 } };
     await serve();
     const open = async (socketPath: string): Promise<Socket> => {
@@ -352,7 +352,7 @@ describe('the socket', () => {
     expect(await readdir(join(shared.path, '../..'))).toEqual([]);
   });
 
-  test('gives its place up if that of the group cannot be made', async () => {
+  test('is closed if the socket of the group cannot be created', async () => {
     await mkdir(join(path, '..'));
     await writeFile(join(path, '../control'), '');
     shared = { path: join(path, '../control/default/kubelet-ts.sock'), group: { name: 'ops', gid: 12_345 } };
@@ -451,7 +451,7 @@ describe('a reader', () => {
     expect(answers).toEqual(['at once', 'settled']);
   });
 
-  test('follows the events from then on, and is forgotten when it goes', async () => {
+  test('follows the events from then on, and is dropped when it disconnects', async () => {
     await serve();
     const stopping = new AbortController();
     const events = followEvents(path, stopping.signal);
@@ -490,7 +490,7 @@ describe('a reader', () => {
     await ended;
   });
 
-  test('is told of what there is not', async () => {
+  test('gets an error for what does not exist', async () => {
     await serve();
     const statusOf = async (method: string, at: string): Promise<number | undefined> => {
       const sent = request({ socketPath: path, method, path: at, agent: false });

@@ -14,7 +14,7 @@ test.each([
   expect(controlSocketPath('/var/lib/kubelet-ts', user)).toBe(uses);
 });
 
-test('each root-dir has a folder of its own for the group', () => {
+test('each root-dir has its own folder for the group', () => {
   const rootDirs = ['/var/lib/kubelet-ts', '/default', '/tmp/a-b', '/tmp/a/b', '/tmp/a%2Db'];
   expect(rootDirs.map(groupSocketPath)).toEqual([
     shared,

@@ -55,7 +55,7 @@ test(
 );
 
 test(
-  'a source that runs is told of everything that happens to manifests, wherever links lead',
+  'a running source sees every change of manifests, wherever links lead',
   async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyChange, { minLength: 3, maxLength: 15 }), async (changes) => {

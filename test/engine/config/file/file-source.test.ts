@@ -52,7 +52,7 @@ const lastPods = ({ handed }: SourceRecorder): string[] | undefined =>
   handed.findLast(({ pods }) => pods !== undefined)?.pods;
 
 describe('what settles', () => {
-  test('is what was on disk at the time of the call, also when the watch told of nothing yet', async () => {
+  test('has what was on disk at the time of the call, even before the watch reported it', async () => {
     await put('a.yaml', manifest('one'));
     const source = sourceOf();
     const recorder = new SourceRecorder(source);
@@ -244,7 +244,7 @@ describe('from one look to the next', () => {
     expect(await read(source)).toEqual({ pods: three, problems: [] });
   });
 
-  test('of two files with one pod the one that was seen first stands', async () => {
+  test('the file that was seen first owns a pod that two files declare', async () => {
     await put('b.yaml', manifest('one', 'first:1'));
     const source = sourceOf();
     await read(source);
@@ -272,7 +272,7 @@ describe('from one look to the next', () => {
   });
 });
 
-describe('what is no readable file', () => {
+describe('what is not a readable file', () => {
   test('is named and holds nothing up: a pipe, a socket, a folder, a link to itself', async () => {
     await put('a.yaml', manifest('one'));
     await execa('mkfifo', [join(folder, 'pipe.yaml')]);
@@ -496,7 +496,7 @@ describe('a running source', () => {
     expect(await rescan).toEqual({ pods: undefined, problems });
   });
 
-  test('ends when it is told to', async () => {
+  test('stops when its signal is aborted', async () => {
     const running = run(sourceOf());
     await running.next();
     await running.recorder.stop();

@@ -107,7 +107,7 @@ test('knows what was asked before the disk does', async () => {
   await Promise.all(writing);
 });
 
-test('drops what it is told to, of one source only', async () => {
+test('drops the given manifest of one source only', async () => {
   const manifests = open();
   for (const where of ['/m/a.yaml', '/m/b.yaml', '/m/c.yaml']) await manifests.save('file', where, body(where));
   await manifests.save('http', 'http://server/', body('pod'));
@@ -212,7 +212,7 @@ describe('while the folder cannot be listed', () => {
     };
   });
 
-  test('nobody is told that nothing is kept, and what is kept is used afterwards', async () => {
+  test('does not report that nothing is saved, and uses what is saved later', async () => {
     const refused = expect.objectContaining({ code: 'ELOOP' }) as unknown;
     await expect(manifests.load('file', '/m/a.yaml')).rejects.toEqual(refused);
     await expect(manifests.list('file')).rejects.toEqual(refused);
@@ -241,7 +241,7 @@ test('does not mind a folder of somebody else’s making', async () => {
   expect(await readdir(folder)).toContain('notes');
 });
 
-test('what is torn down is forgotten, in the next life too', async () => {
+test('a removed manifest stays removed after a restart', async () => {
   await open().save('file', '/m/a.yaml', body('a'));
   await open().save('http', 'https://box.example', body('b'));
   await open().removeAll();

@@ -56,7 +56,7 @@ test('weeks without the server, and a power cut after them, take no pod away', a
   expect(agent.recorder.problems.at(-1)?.lastGoodAt).toBe(firstLifeAt);
 });
 
-test('a start beside a server that takes its time waits two seconds for it', async () => {
+test('a start waits two seconds for a slow server', async () => {
   const agent = await stopped();
   server.answer = () => undefined;
   await agent.restart();

@@ -126,7 +126,7 @@ describe('a server that wants a client certificate', () => {
   test.each([
     ['none', undefined],
     ['one that it does not believe', (): Promise<Certificate> => other.issue('edge1')],
-  ])('and got %s is told apart', async (_what, issue) => {
+  ])('and got %s is distinguished', async (_what, issue) => {
     const files = issue === undefined ? {} : await client(await issue());
     const { agent, server } = await asking(strict(), { files });
     expect((await agent.next()).problems).toEqual([expect.stringMatching(/^error (TLS|the connection was cut)/)]);

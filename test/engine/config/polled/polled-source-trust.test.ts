@@ -61,7 +61,7 @@ describe('a public key', () => {
     expect(await (await asking()).next()).toEqual(webRuns);
   });
 
-  test('has its signature beside the manifest, with the query of that', async () => {
+  test('has its signature next to the manifest, with the query of that', async () => {
     sign(web);
     const agent = await asking([], '?a=b');
     await agent.next();

@@ -73,7 +73,7 @@ describe('a good body', () => {
   });
 });
 
-describe('an answer that is no good body', () => {
+describe('an answer that is not a good body', () => {
   test.each<[string, Answer, string]>([
     ['an error status', { status: 500, body: other }, 'the server answered 500'],
     ['a page that is not there', { status: 404, body: other }, 'the server answered 404'],

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 const resource = 'a.example/dev';
 
-test('the list of a plugin is no longer read once another one takes its place, or the agent ends', async () => {
+test('the list of a plugin is no longer read once another replaces it, or the agent stops', async () => {
   const folder = await temporaryFolder();
   let warnings = 0;
   const resources = new DeviceResources({

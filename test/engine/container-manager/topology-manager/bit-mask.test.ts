@@ -29,7 +29,7 @@ describe('the narrower mask', () => {
     { one: [0, 3], other: [1, 2], isIt: false },
     { one: [1, 2], other: [0, 3], isIt: true },
     { one: [1], other: [1], isIt: false },
-  ])('$one beside $other: $isIt', ({ one, other, isIt }) => {
+  ])('$one next to $other: $isIt', ({ one, other, isIt }) => {
     expect(isNarrower(bitMask(one), bitMask(other))).toBe(isIt);
   });
 });

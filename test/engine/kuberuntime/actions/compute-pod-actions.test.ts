@@ -195,7 +195,7 @@ describe('sidecars', () => {
     });
   });
 
-  test('are restarted beside regular containers that run', () => {
+  test('are restarted next to regular containers that run', () => {
     const pod = makePod({ spec: { restartPolicy: 'Never', initContainers: [proxy] } });
     const podStatus = makePodStatus(pod, statuses(exited(proxy), running(web)));
     expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, initContainersToStart: [0] });
@@ -228,7 +228,7 @@ describe('ephemeral containers', () => {
     expect(toStart([], { sandboxStatuses: [makeSandbox({ state: 'notready' })] })).toEqual([]);
   });
 
-  test('start beside an init container that still runs', () => {
+  test('start next to an init container that still runs', () => {
     const starting = makePod({ spec: { initContainers: [setup], containers: [web], ephemeralContainers: [tools] } });
     expect(computePodActions(starting, makePodStatus(starting, statuses(running(setup))), probes())).toEqual({
       ...settled,

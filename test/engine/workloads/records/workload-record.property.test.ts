@@ -157,7 +157,7 @@ function decide(workload: DeclaredWorkload, record: WorkloadRecord): void {
 }
 
 test(
-  'a record with absurd values is no record, or decisions by it are made and take no long',
+  'a record with absurd values is refused, or decides quickly',
   () => {
     let slowestMs = 0;
     fc.assert(
