@@ -446,6 +446,35 @@ test.each([
 });
 
 describe('a CronJob', () => {
+  test.each([
+    ['is done', 1000],
+    ['goes on', 600_000],
+    ['fails, and needs another pod,', 60_000, 1],
+  ])('whose run %s when the node is renamed goes on, and then the next', async (_what, exitAfterMs, exitCode = 0) => {
+    const world = await worldOf();
+    world.runtime.script('main', { exitAfterMs, exitCode });
+    const text = cronJob('schedule: "@hourly"', 'timeZone: Etc/UTC', 'concurrencyPolicy: Forbid');
+    let engine = await boot(world, text);
+    await world.pass(5000);
+    await world.leap(3_600_000);
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 1);
+    await world.pass(10_000);
+    engine.crash();
+    const source = new ManualSource();
+    engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { nodeName: 'edge2' }) });
+    source.setManifest(text, 'edge2');
+    await world.pass(60_000);
+    world.runtime.script('main', { exitAfterMs, exitCode: 0 });
+    const results = () => engine.kubelet.snapshot().workloads?.[0]?.cronJob?.jobs.map(({ result }) => result);
+    await world.until(() => results()?.[0] === 'Complete');
+    await world.pass(30_000);
+    const attempts = 1 + exitCode;
+    expect(world.runtime.requestsOf('startContainer')).toHaveLength(attempts);
+    await world.leap(3_600_000);
+    await world.until(() => results()?.[1] === 'Complete');
+    expect(world.runtime.requestsOf('startContainer')).toHaveLength(attempts + 1);
+  });
+
   test('runs when an operator asks, once, also suspended and across a kill', async () => {
     const world = await worldOf(3);
     const text = cronJob('schedule: "@daily"', 'suspend: true', 'failedJobsHistoryLimit: 0').replace(

@@ -80,6 +80,15 @@ export function manualRun(cron: DeclaredCronJob, requestedAt: number, hash: UIDH
   return { ...run, rules: { ...run.rules, ttlSecondsAfterFinished: Math.max(ttl, minManualTTLSeconds) } };
 }
 
+/** Returns a run of the CronJob with the name that the node has now. Returns the same object if that is unchanged. */
+export function runOnNode(run: DeclaredJob, cron: DeclaredCronJob): DeclaredJob {
+  const { metadata, spec } = run.template;
+  const { nodeName } = cron.template.spec;
+  if (spec.nodeName === nodeName || nodeName === undefined) return run;
+  const template = { ...run.template, metadata: { ...metadata, name: renamed(cron, run.name) } };
+  return { ...run, template: { ...template, spec: { ...spec, nodeName } } };
+}
+
 function runNamed(cron: DeclaredCronJob, suffix: string, hash: UIDHash): DeclaredJob {
   const { metadata } = cron.template;
   const name = `${cron.name}-${suffix}`;

@@ -1,7 +1,7 @@
 import type { CronSchedule } from '../../api/values/cron-schedule.ts';
 import type { DeclaredCronJob } from '../../api/values/job.ts';
 import { computeJob, type DecisionTime, type JobDecision, type StatusOfPod } from './compute-job.ts';
-import { cronRun, manualRun, minManualTTLSeconds } from '../../api/values/job-pod.ts';
+import { cronRun, manualRun, minManualTTLSeconds, runOnNode } from '../../api/values/job-pod.ts';
 import { podUIDHash } from '../config/load-manifest.ts';
 import { type CronRecord, type CronRunRecord, maxPeriods, type Period } from './records/cron-record.ts';
 
@@ -43,10 +43,10 @@ export function computeCron(
   const record = currentRecord(cron, before, now);
 
   // Step 1: what the pods of earlier runs did.
-  let runs = record.runs.map(({ record: of, ...run }): Run => ({
-    ...run,
-    decision: computeJob(run.job, of, statusOf, time),
-  }));
+  let runs = record.runs.map(({ record: of, ...run }): Run => {
+    const job = runOnNode(run.job, cron);
+    return { ...run, job, decision: computeJob(job, of, statusOf, time) };
+  });
 
   // Step 2: the newest run that is due begins, if the policies allow it.
   const begun = cron.isSuspended

@@ -52,13 +52,17 @@ function decideJob(job: DeclaredJob, { record, earlier, ownerOf, statusOf, podOf
   };
 }
 
-function decideCron(cron: DeclaredCronJob, { record, earlier, ownerOf, statusOf, time }: Known): WorkloadDecision {
+function decideCron(
+  cron: DeclaredCronJob,
+  { record, earlier, ownerOf, statusOf, podOf, time }: Known,
+): WorkloadDecision {
   const { cron: before, runsAt, ...rest } = record;
   const schedule = parseCronSchedule(cron.schedule, cron.timeZone);
   const decision = computeCron(cron, schedule, before, statusOf, time, runsAt);
-  const jobs = decision.runs.map((run) => ({ name: run.job.name, ...jobStatus(run, statusOf, time.now) }));
-  const pods = wantedPods(decision.runs, earlier);
-  const conditions = takenNames(decision.runs, pods, ownerOf);
+  const runs = decision.runs.map((run) => withoutRenamed(run, podOf));
+  const jobs = runs.map((run) => ({ name: run.job.name, ...jobStatus(run, statusOf, time.now) }));
+  const pods = wantedPods(runs, earlier);
+  const conditions = takenNames(runs, pods, ownerOf);
   const { nextRunAt } = decision;
   const cronJob = {
     ...cronStatus(cron, decision.record),
