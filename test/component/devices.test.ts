@@ -91,6 +91,29 @@ test.each([
   });
 });
 
+test.each([
+  [true, ['runs-edge1']],
+  [false, ['done-edge1', 'refused-edge1', 'runs-edge1']],
+])('with KubeletPodResourcesListUseActivePods=%s, pod resources are listed for %j', async (isOn, listed) => {
+  const world = await World.make();
+  world.runtime.script('done', { exitAfterMs: 1000 });
+  const gates = { ...defaultFeatureGates, KubeletPodResourcesListUseActivePods: isOn };
+  const { engine, source, direct } = await boot(world, { 'a.example/good': goodPlugin(healthy('g0')) }, gates);
+  const done = makeStaticPod('done', {
+    spec: { restartPolicy: 'Never', containers: [{ name: 'done', image: 'app:1' }] },
+  });
+  source.set(done, podWith('runs', 'a.example/good'), podWithLimits('refused', { 'a.example/good': '2' }));
+  await world.until(() => engine.isReady('runs-edge1') && engine.phase('refused-edge1') === 'Failed');
+  await world.until(() => engine.phase('done-edge1') === 'Succeeded');
+  expect(
+    direct.podResources
+      ?.list()
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(listed);
+  await world.end();
+});
+
 test('a plugin that never answers PreStartContainer keeps its container waiting, and is asked again', async () => {
   const world = await World.make();
   const hung = goodPlugin(healthy('d0'));

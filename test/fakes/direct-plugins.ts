@@ -4,7 +4,7 @@ import type { CallOptions } from '../../src/cri/service.ts';
 import { RpcError } from '../../src/errors.ts';
 import { AsyncQueue } from '../../src/flow/async-queue.ts';
 import { ContainerAllocateResponse, type DeepPartial, type Device } from '../../src/plugins/generated/device-plugin.ts';
-import type { Connected, DevicePlugin, Plugins, RegisterRequest } from '../../src/plugins/types.ts';
+import type { Connected, DevicePlugin, Plugins, PodResourcesLister, RegisterRequest } from '../../src/plugins/types.ts';
 import { codes } from './fake-calls.ts';
 
 type Answer = (request: never) => object | Promise<object>;
@@ -56,6 +56,8 @@ export const never = (): Promise<object> => new Promise(() => undefined);
 export class DirectPlugins implements Plugins {
   readonly #clock: Clock;
   readonly #byEndpoint = new Map<string, DirectPlugin>();
+  /** Answers monitoring agents. Undefined before the kubelet serves them. */
+  podResources: PodResourcesLister | undefined;
   #register: ((request: RegisterRequest) => Promise<void>) | undefined;
 
   constructor(clock: Clock) {
@@ -83,7 +85,10 @@ export class DirectPlugins implements Plugins {
     return Promise.resolve({ close: () => undefined });
   };
 
-  servePodResources: Plugins['servePodResources'] = () => Promise.resolve({ close: () => undefined });
+  servePodResources: Plugins['servePodResources'] = (_path, lister) => {
+    this.podResources = lister;
+    return Promise.resolve({ close: () => undefined });
+  };
 
   connectDevicePlugin = (socketPath: string): Promise<Connected<DevicePlugin>> => {
     const plugin = this.#byEndpoint.get(basename(socketPath));

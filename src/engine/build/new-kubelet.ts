@@ -65,8 +65,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const { cache, pleg, runtimeState } = runtime;
   const podRemover = new PodRemover({ ...node, runtime: deps.runtime, foreignPods: deps.foreignPods });
 
+  const activePods = (): Pod[] => workers.activePods();
   const resources: NodeResources = newNodeResources(base, state, {
-    activePods: () => workers.activePods(),
+    activePods,
     sourcesReady: () => handlers.hasSeenAllSources,
     onDevices: (change) => {
       lifecycle.starter.recordChange('devices');
@@ -78,7 +79,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     },
   });
   const volumes = newVolumes(base, state, sources);
-  const sockets = newPluginSockets(base, { ...state, ...resources, ...volumes });
+  const sockets = newPluginSockets(base, { ...state, ...resources, ...volumes, activePods });
 
   const syncing: PodSyncing = newPodSyncer(
     base,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Pod } from '../../api/types.ts';
 import type { CSIDrivers } from '../csi/csi-drivers.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import { podResourcesLister } from '../container-manager/list-pod-resources.ts';
@@ -10,11 +11,13 @@ import type { PodManager } from '../pod-start/pod-manager.ts';
 
 interface Engine extends Pick<NodeResources, 'devices' | 'podResources'> {
   podManager: PodManager;
+  activePods: () => Pod[];
   csiDrivers: CSIDrivers | undefined;
 }
 
 /** Creates the sockets where plugins register and monitoring agents query. A node without plugins has none. */
-export function newPluginSockets(base: KubeletBase, { podManager, devices, podResources, csiDrivers }: Engine) {
+export function newPluginSockets(base: KubeletBase, engine: Engine) {
+  const { podManager, devices, podResources, csiDrivers } = engine;
   const { clock, faults, logger, node, plugins } = base;
   if (plugins === undefined) return { pluginManager: undefined, podResourcesSocket: undefined };
   const handlers: PluginHandlers = {
@@ -29,7 +32,13 @@ export function newPluginSockets(base: KubeletBase, { podManager, devices, podRe
     faults,
     logger: logger.child({ component: 'plugin-manager' }),
   });
-  const lister = podResourcesLister({ declaredPods: () => podManager.pods(), devices, podResources });
+  const declaredPods = (): readonly Pod[] => podManager.pods();
+  const activePods = (): Pod[] => {
+    const active = new Set(engine.activePods().map(({ metadata }) => metadata.uid));
+    return podManager.pods().filter(({ metadata }) => active.has(metadata.uid));
+  };
+  const listedPods = node.featureGates.KubeletPodResourcesListUseActivePods ? activePods : declaredPods;
+  const lister = podResourcesLister({ declaredPods, listedPods, devices, podResources });
   let server: UnixServer | undefined;
   const podResourcesSocket = {
     /** Rejects with the system error. */

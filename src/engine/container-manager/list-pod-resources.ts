@@ -7,17 +7,16 @@ import type { PodResources } from './resource-managers/pod-resources.ts';
 
 interface Deps {
   declaredPods: () => readonly Pod[];
+  /** Returns the pods to list. */
+  listedPods: () => readonly Pod[];
   /** Undefined if the node does not accept device plugins. */
   devices: Pick<NodeDevices, 'allocated' | 'allocatable' | 'prune'> | undefined;
   /** Undefined if no container can have exclusive CPUs or memory nodes. */
   podResources: Pick<PodResources, 'resourcesOf' | 'allocatable'> | undefined;
 }
 
-/**
- * Lists the resources of pods for monitoring agents, including pods that finished or were not admitted. kubelet:
- * apis/podresources/server_v1.go
- */
-export function podResourcesLister({ declaredPods, devices, podResources }: Deps): PodResourcesLister {
+/** Tells monitoring agents which resources pods have. kubelet: apis/podresources/server_v1.go */
+export function podResourcesLister({ declaredPods, listedPods, devices, podResources }: Deps): PodResourcesLister {
   const ofContainer = (pod: Pod, { name }: Container): object => {
     const { uid } = pod.metadata;
     const { cpus = [], memory = [] } = podResources?.resourcesOf(uid, name) ?? {};
@@ -36,7 +35,7 @@ export function podResourcesLister({ declaredPods, devices, podResources }: Deps
   return {
     list: () => {
       devices?.prune();
-      return declaredPods().map(ofPod);
+      return listedPods().map(ofPod);
     },
     getAllocatableResources: () => {
       const { cpus = [], memory = [] } = podResources?.allocatable() ?? {};

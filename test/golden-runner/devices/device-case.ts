@@ -77,6 +77,8 @@ class DeviceNode {
         `--pod-manifest-path=${join(folder, 'manifests')}`,
         '--hostname-override=edge1',
         '--sync-frequency=5s',
+        // Recorded from kubelet 1.32.
+        '--feature-gates=KubeletPodResourcesListUseActivePods=false',
         ...(recording.flags ?? []),
       ])),
       podLogsDir: join(folder, 'pod-logs'),
