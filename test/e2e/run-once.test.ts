@@ -227,20 +227,6 @@ describe.concurrent('results and output', () => {
 describe.concurrent('failures and their ends', () => {
   const node = ownNode();
 
-  test('a container that fails decides the exit code, also if it is started again', inTurn, async () => {
-    const job = makePod('job', {
-      restartPolicy: 'Always',
-      containers: [shell('app', 'echo reading; echo no such file; exit 3')],
-    });
-    const { code, stdout, stderr } = await node.runOnce(job, '--rm');
-    // It may write more before its first end is known.
-    expect({ code, stdout: stdout.slice(0, 21), stderr }).toEqual({
-      code: 3,
-      stdout: 'reading\nno such file\n',
-      stderr: expect.stringMatching(/(^|\n)default\/job-edge1: failed: container app exited with code 3\n$/) as string,
-    });
-  });
-
   describe('--isolated', () => {
     const runsLeft = async (): Promise<string[]> =>
       (await readdir(join(node.agent.rootDir, 'runs'))).filter((name) => !name.startsWith('.'));
