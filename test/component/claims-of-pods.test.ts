@@ -126,7 +126,7 @@ test('the claim of a pod whose stop was cut short by a reboot is free for anothe
   });
 });
 
-test.each(['stopped', 'ended'])('a pod that is %s reports its claims once its manifest goes', async (how) => {
+test.each(['stopped', 'ended'])('a pod that is %s reports its claims once its manifest is removed', async (how) => {
   const world = await World.make();
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });

@@ -115,7 +115,7 @@ test('a volume follows its ConfigMap while the container runs on', async () => {
   expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
 });
 
-test('a container whose ConfigMap goes is restarted with what its volume had', async () => {
+test('a container whose ConfigMap is removed is restarted with what its volume had', async () => {
   const { world, engine, source } = await boot();
   source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
   source.set(mounting());

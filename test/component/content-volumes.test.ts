@@ -110,7 +110,7 @@ describe('volumes made of files', () => {
     expect(await modeOf(join(volumePath('secret', 'secret'), '..data', 'password'))).toBe('400 0');
   });
 
-  test('are written anew only where something changed', async () => {
+  test('are written again only where something changed', async () => {
     await manager.mountPodVolumes(podWithAll());
     const revisions = async (): Promise<string[]> =>
       Promise.all(
@@ -138,7 +138,7 @@ describe('volumes made of files', () => {
     expect(await contents()).toMatchObject({ 'pod/labels': 'app="shop"' });
   });
 
-  test('keep what they had when their object goes, and say so', async () => {
+  test('keep what they had when their object is removed, and say so', async () => {
     await manager.mountPodVolumes(podWithAll());
     configObjects.replace('test', []);
     const { mounted, failures } = await manager.mountPodVolumes(podWithAll());

@@ -549,7 +549,7 @@ describe('registration', () => {
     }).toThrow(message);
   });
 
-  test('takes a newer driver of the name, and keeps it when the old one goes', async () => {
+  test('uses a newer driver of the same name, and keeps it when the old one disappears', async () => {
     node.drivers.validate(plugin(['1.0.0', '1.10.0']));
     const newer = join(folder, 'new.sock');
     await driver.listen(newer);

@@ -183,7 +183,7 @@ test('a stop keeps all of a pod that was evicted, stopped and started before', a
   });
 });
 
-test('an evicted pod whose manifest goes does not come back', async () => {
+test('an evicted pod whose manifest is removed does not come back', async () => {
   const { world, engine, source } = await runLimited();
   await fill(world, 128 * kibibyte);
   await world.until(() => engine.messages('Evicted').length === 1);

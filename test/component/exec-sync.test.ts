@@ -63,7 +63,7 @@ test('a caller can ask for more of the output', async () => {
   });
 });
 
-test('a command hears of what it is asked and says what it has to', async () => {
+test('a command gets its input and its output is returned', async () => {
   fake.scriptExec(({ cmd }) => ({ stdout: Buffer.from(cmd.join(' ')), exitCode: 0 }));
   const answers = await Promise.all(
     ['a', 'b'].map((word) => runtime.execSync({ containerId, cmd: ['echo', word], timeout: 1n })),

@@ -31,7 +31,7 @@ test('an engine that cannot read its folder of pods waits until it can', async (
   expect(parts(engine)).toEqual(['pod folders']);
 });
 
-test('an engine whose folder of pods fails goes on, and cleans up once it is back', async () => {
+test('an engine whose folder of pods fails continues, and cleans up once it is back', async () => {
   const world = await World.make();
   const folder = join(world.rootDir, 'pods');
   const source = new ManualSource();

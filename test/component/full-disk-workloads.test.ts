@@ -52,7 +52,7 @@ const template = 'template: {spec: {restartPolicy: Never, containers: [{name: ma
 const job = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: pi}\nspec: {completions: 3, ${template}}`;
 
 describe.each(faults)('on a %s disk', (_what, fault, rollout) => {
-  test('a Job starts no pod before its record has it, says why, and goes on when there is room', async () => {
+  test('a Job starts no pod before its record has it, says why, and continues when there is room', async () => {
     const world = await smallWorld(20_000);
     let engine = await boot(world, job);
     await world.until(() => world.runtime.running().length === 1);
@@ -86,7 +86,7 @@ describe.each(faults)('on a %s disk', (_what, fault, rollout) => {
     expect({ starts: Object.values(startsOf(world)), why: failureOf(engine) }).toEqual({ starts: [1] });
   });
 
-  test('a rollout goes on or waits with a reason, and no request of an operator is accepted', async () => {
+  test('a rollout continues or waits with a reason, and no request of an operator is accepted', async () => {
     const world = await smallWorld();
     const manifest = (image: string): string =>
       `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3, strategy: {rollingUpdate: {maxSurge: 0}}, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: "${image}"}]}}}`;

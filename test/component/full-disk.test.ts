@@ -212,7 +212,7 @@ test('a full disk stops no pod, leaves no half of a file, and is made up for whe
   expect((JSON.parse(kept(after, 'state/clock.json')) as { settings: unknown[] }).settings).toHaveLength(2);
 });
 
-test('an agent that is killed and starts on a full disk goes on with the pods as they are', async () => {
+test('an agent that is killed and starts on a full disk continues with the pods as they are', async () => {
   const world = await smallWorld();
   const source = new ManualSource();
   source.setConfigObjects(makeConfigMap('data', { text: 'one' }));

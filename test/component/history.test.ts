@@ -51,7 +51,7 @@ async function loseMachine(world: World): Promise<void> {
 }
 
 describe('the history of a pod', () => {
-  test('tells how its containers ended, and its events, after a restart of the agent too', async () => {
+  test('reports how its containers ended, and its events, after a restart of the agent too', async () => {
     const { world, engine } = await running();
     await restart(world, 1, { oom: true });
     const ends = await endsOf(engine);
@@ -64,7 +64,7 @@ describe('the history of a pod', () => {
     expect(told).toEqual(expect.arrayContaining(['Pulling 1', 'Created 2', 'Started 2']));
   });
 
-  test('goes on over the revisions of the pod, and is there when the pod is gone', async () => {
+  test('goes on over the revisions of the pod, and is there when the pod is removed', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });
@@ -121,7 +121,7 @@ describe('the history of a pod', () => {
 });
 
 describe('a restart count', () => {
-  test('goes on when the runtime and the logs have lost everything', async () => {
+  test('continues when the runtime and the logs have lost everything', async () => {
     const { world, engine } = await running();
     await restart(world, 1);
     await restart(world, 2);
@@ -132,7 +132,7 @@ describe('a restart count', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#3']);
   });
 
-  test('goes on when the agent was killed right after a start, and the runtime and the logs have lost everything', async () => {
+  test('continues when the agent was killed right after a start, and the runtime and the logs have lost everything', async () => {
     const { world, engine } = await running();
     await restart(world, 1);
     engine.crash();
@@ -195,7 +195,7 @@ describe('what a Secret or a variable holds', () => {
     return (await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))).join('');
   }
 
-  test('is in no history, whoever tells of it', async () => {
+  test('is in no history, whatever reports it', async () => {
     const world = await World.make();
     world.runtime.injectError('startContainer', refusal, { times: 1 });
     const source = new ManualSource();

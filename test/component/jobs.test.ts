@@ -102,7 +102,7 @@ describe('a Job', () => {
     });
   });
 
-  test('goes on that an earlier release started, which wrote no record', async () => {
+  test('continues that an earlier release started, which wrote no record', async () => {
     const world = await worldOf();
     world.runtime.script('main', { exitAfterMs: 30_000 });
     const before = new ManualSource();
@@ -167,7 +167,7 @@ describe('a Job', () => {
     expect(startsOf(world)).toEqual({ pi: 1 });
   });
 
-  test('whose deadline is moved while it runs goes on until then', async () => {
+  test('whose deadline is moved while it runs continues until then', async () => {
     const world = await worldOf();
     world.runtime.script('main', { exitAfterMs: 3_600_000 });
     const source = new ManualSource();
@@ -366,7 +366,7 @@ test('a Job starts no pod again while all pods are removed', async () => {
   });
 });
 
-test('a Job whose template changes while it runs begins anew', async () => {
+test('a Job whose template changes while it runs begins again', async () => {
   const world = await worldOf();
   world.runtime.addImage('app:2');
   world.runtime.script('main', { exitAfterMs: 30_000 });

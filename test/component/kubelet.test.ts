@@ -115,7 +115,7 @@ describe('a pod that is declared', () => {
     expect(engine.messages('MissingClusterDNS')).toEqual([expect.stringContaining('ClusterFirst') as string]);
   });
 
-  test('leaves nothing behind when its manifest goes', async () => {
+  test('leaves nothing behind when its manifest is removed', async () => {
     const { world, engine, source } = await running(makeStaticPod('web'));
     const before = engine.events.sequence('web-edge1').length;
     source.set();
@@ -156,7 +156,7 @@ describe('a pod that is declared', () => {
     expect(await world.inventory()).toEqual(['once-edge1#0 SANDBOX_READY', 'once-edge1/main#0 CONTAINER_RUNNING']);
   });
 
-  test('that completed runs again when its manifest goes and comes back', async () => {
+  test('that completed runs again when its manifest is removed and comes back', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });
@@ -171,7 +171,7 @@ describe('a pod that is declared', () => {
     expect(engine.phase('job-edge1')).toBe('Succeeded');
   });
 
-  test('runs again when its manifest comes back unchanged after it has gone', async () => {
+  test('runs again when its manifest comes back unchanged after its removal', async () => {
     const { world, engine, source } = await running(makeStaticPod('web'));
     source.set();
     await world.until(() => engine.events.sequence('web-edge1').includes('WorkerStateChanged finished'));
@@ -199,7 +199,7 @@ describe('a pod that is declared', () => {
     expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
   });
 
-  test('that completes keeps its remains until its manifest goes', async () => {
+  test('that completes keeps its remains until its manifest is removed', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });
@@ -285,7 +285,7 @@ describe('an engine that ends', () => {
     ]);
   });
 
-  test('is followed by one that goes on counting restarts', async () => {
+  test('is followed by one that keeps counting restarts', async () => {
     const { world, engine } = await running(makeStaticPod('web'));
     world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
     await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
@@ -471,7 +471,7 @@ describe('orphans', () => {
     expect(await podFolders(world)).toEqual([changed.metadata.uid]);
   });
 
-  test('are nothing before what every source said was handled', async () => {
+  test('are empty until the list of every source was handled', async () => {
     const { world, engine } = await runningFrom(new ManualSource('http'), makeStaticPod('web'));
     await engine.kill();
     const files = new ManualSource();
@@ -617,7 +617,7 @@ describe('removeAllPods', () => {
     expect(await podFolders(world)).toEqual([]);
   });
 
-  test('looks for remains of a running pod once, and leaves none of a pod that came again', async () => {
+  test('looks for remains of a running pod once, and leaves none of a pod that was declared again', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source], leaveOrphans: true });
@@ -709,7 +709,7 @@ describe('removeAllPods', () => {
     expect(left).toEqual([]);
   });
 
-  test('names a pod that the runtime does not let go, in the end, and the others are gone', async () => {
+  test('names a pod that the runtime does not let go, in the end, and the others are removed', async () => {
     const world = await World.make();
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });

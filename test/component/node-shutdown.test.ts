@@ -117,7 +117,7 @@ describe('a node that shuts down', () => {
     release();
   });
 
-  test('takes no pod any more, and the ended ones run again after its next start', async () => {
+  test('accepts no more pods, and the stopped ones run again after its next start', async () => {
     const job = pod('job', '', { restartPolicy: 'Never' });
     const node = await bootedNode(pod('app'), job);
     await shutDown(node);
@@ -154,7 +154,7 @@ describe('a node that shuts down', () => {
     expect(node.world.runtime.running()).toEqual(['app-edge1/app#1', 'late-edge1/late#0']);
   });
 
-  test('goes on with those that it did not stop yet when the shutdown is cancelled midway', async () => {
+  test('continues with those that it did not stop yet when the shutdown is cancelled midway', async () => {
     const node = await bootedNode(pod('db'), pod('app', 'db'));
     node.world.runtime.script('app', { stopAfterMs: 5000 });
     let isDone = false;

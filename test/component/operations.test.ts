@@ -243,7 +243,7 @@ describe('stop and start', () => {
     });
   });
 
-  test('a stopped pod leaves no volumes when its manifest goes', async () => {
+  test('a stopped pod leaves no volumes when its manifest is removed', async () => {
     const { one, path } = await runningWithFile();
     await ask(one, { action: 'stop' });
     await one.world.pass(10_000);

@@ -39,7 +39,7 @@ async function boot(world: World): Promise<Engine> {
 }
 
 describe.each([false, true])('a pod with restartPolicy Never whose runtime loses it in a power cut: %s', (forgets) => {
-  test.each(['side', 'first', 'second', 'main'])('starts anew after one before %s was created', async (name) => {
+  test.each(['side', 'first', 'second', 'main'])('starts again after one before %s was created', async (name) => {
     const { world, engine } = await cutBefore(name, { forgets });
     await world.until(() => engine.phase('web-edge1') === 'Succeeded');
     expect(engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0]?.restartCount).toBe(0);

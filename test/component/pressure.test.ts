@@ -256,7 +256,7 @@ describe('a node that runs short of memory', () => {
     expect(running(made)).toHaveLength(4);
   });
 
-  test('an evicted pod whose manifest goes does not come back', async () => {
+  test('an evicted pod whose manifest is removed does not come back', async () => {
     const made = await short();
     const { world, engine, source } = made;
     afterEvictions(made, 1, { memoryAvailable: 300 * mebibyte });
@@ -382,7 +382,7 @@ describe('a soft threshold', () => {
     expect(world.runtime.requestsOf('stopContainer')[0]?.timeout).toBe(20n);
   });
 
-  test('counts anew when enough was free meanwhile', async () => {
+  test('counts again when enough was free meanwhile', async () => {
     const made = await node(soft, pod('large'));
     const { world, engine } = made;
     for (let time = 0; time < 3; time++) {
@@ -560,7 +560,7 @@ describe('a check that', () => {
   test.each([
     ['fails', () => Promise.reject(new Error('no /proc'))],
     ['hangs', () => new Promise<never>(() => undefined)],
-  ])('%s is skipped and said once, and pods start meanwhile', async (_how, instead) => {
+  ])('%s is skipped and reported once, and pods start meanwhile', async (_how, instead) => {
     const made = await node(memoryBelow100Mi, pod('large'));
     const { world, engine, source, said } = made;
     world.stats.instead = instead;

@@ -196,7 +196,7 @@ describe('a changed manifest', () => {
     ]);
   });
 
-  test('that goes before its image came takes the pod along', async () => {
+  test('that is removed before its image is pulled removes the pod too', async () => {
     const { world, engine, source } = await runningFirst();
     refuseEveryPull(world);
     source.set(revision('second', 'typo:2'));
@@ -373,7 +373,7 @@ describe('a changed manifest that is not admitted', () => {
     expect(isReady(engine, 'first')).toBe(true);
   });
 
-  test('that goes takes the pod along', async () => {
+  test('that is removed removes the pod too', async () => {
     const { world, engine, source } = await running(asking('web', 'first', {}));
     source.set(asking('web', 'second', { cpu: '3' }));
     await world.until(() => statusOf(engine, 'second')?.phase === 'Failed');

@@ -167,7 +167,7 @@ test('a restarted agent keeps the CPUs of its pods', async () => {
   expect(setsOf(world).slice(0, 2)).toEqual(['pinned-edge1 1-2 0', 'other-edge1 3-4 0']);
 });
 
-test('a pod that runs goes on with shared CPUs if its CPUs are reserved now', async () => {
+test('a pod that runs continues with shared CPUs if its CPUs are reserved now', async () => {
   const world = await World.make();
   const first = await bootWith(world, sourceOf(podWith('pinned', pinned)));
   await world.until(() => first.isReady('pinned-edge1'));

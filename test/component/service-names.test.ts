@@ -62,7 +62,7 @@ test('a pod that starts later has the names from the start, and its own', async 
   expect(await known(box.world, 'db')).toEqual(['10.88.0.3 db']);
 });
 
-test('a Service that comes and goes changes the names of running pods', async () => {
+test('a Service that appears and disappears changes the names of running pods', async () => {
   const box = await boot();
   await addDatabase(box);
   box.source.setConfigObjects();

@@ -193,7 +193,7 @@ describe('after a restart of the agent', () => {
   });
 });
 
-test('a pod that was removed starts anew under the same UID', async () => {
+test('a pod that was removed starts again under the same UID', async () => {
   const world = await World.make();
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });

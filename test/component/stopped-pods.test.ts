@@ -145,7 +145,7 @@ test.each([
 });
 
 test.each(['Always', 'Never'])(
-  'a pod with restartPolicy %s that was evicted, then stopped, starts anew after a restart of the agent',
+  'a pod with restartPolicy %s that was evicted, then stopped, starts again after a restart of the agent',
   async (restartPolicy) => {
     const first = cached({}, { restartPolicy });
     const one = await evicted(first);

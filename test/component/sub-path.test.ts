@@ -245,7 +245,7 @@ describe('what a crash left', () => {
     expect(await readdir(join(folder, 'host'))).toEqual(['secret']);
   });
 
-  test('is gone with the folder of the pod, and the volume keeps what is in it', async () => {
+  test('is removed with the folder of the pod, and the volume keeps what is in it', async () => {
     await bind('a');
     await writeFile(join(target, 'file'), 'kept');
     await removeTree(join(folder, 'pod'));

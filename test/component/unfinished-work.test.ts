@@ -108,7 +108,7 @@ describe.each(Object.entries(ends))('after a %s of the agent', (_signal, end) =>
     });
   });
 
-  test('between the creation of a container and its start, one is created anew', async () => {
+  test('between the creation of a container and its start, one is created again', async () => {
     const world = await World.make();
     const pod = makeStaticPod('web', { spec: { containers: [plain] } });
     const release = world.runtime.hang('createContainer');

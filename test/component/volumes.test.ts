@@ -77,7 +77,7 @@ describe('an emptyDir', () => {
     expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o700);
   });
 
-  test('is made anew when the pod runs again under its UID', async () => {
+  test('is made again when the pod runs again under its UID', async () => {
     const pod = podWith({ emptyDir: {} });
     await manager.mountPodVolumes(pod);
     await writeFile(join(emptyDirPath(), 'gone'), '');
@@ -86,7 +86,7 @@ describe('an emptyDir', () => {
     expect(await readdir(emptyDirPath())).toEqual([]);
   });
 
-  test('in memory is a tmpfs of its size, mounted once, and gone with the pod', async () => {
+  test('in memory is a tmpfs of its size, mounted once, and removed with the pod', async () => {
     unmountedAtEnd(folder);
     const pod = podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } });
     await manager.mountPodVolumes(pod);

@@ -165,7 +165,7 @@ describe('a Deployment', () => {
     expect(ready).toBe(2);
   });
 
-  test('goes on with its update after a kill at any moment', async () => {
+  test('continues with its update after a kill at any moment', async () => {
     let machine = await booted();
     await until(machine, ...three);
     machine.source.setManifest(manifest({ image: 'app:2' }));

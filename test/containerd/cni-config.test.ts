@@ -269,7 +269,7 @@ test('root-dirs of one machine choose different subnets, also at the same moment
   expect(await choose()).toEqual(chosen);
 });
 
-test('the subnet of a root-dir that is gone is free again', async () => {
+test('the subnet of a root-dir that was removed is free again', async () => {
   const one = await machine();
   await ensureCNIConfig(one);
   await rm(one.confDir, { recursive: true });
@@ -378,7 +378,7 @@ test.each([
   ['is empty', ''],
   ['has half of its text', '{\n  "cniVersion": "1.0.0",\n  "name": "kubelet-ts",\n'],
   ['has NUL bytes', '\0'.repeat(100)],
-])('a warning names our configuration if it %s, and it is written anew', async (_damage, text) => {
+])('a warning names our configuration if it %s, and it is written again', async (_damage, text) => {
   const options = await machine();
   await mkdir(dirname(options.file));
   await writeFile(options.file, text);

@@ -41,7 +41,7 @@ async function supervisorOf(
 const forGood = new AbortController().signal;
 const leftAlone = ['containerd.log', 'launch.lock'];
 
-test('a containerd that ends at its start is an error with what it said, and leaves nothing to trip over', async () => {
+test('a containerd that ends at its start is an error with its last lines, and leaves nothing to trip over', async () => {
   const { supervisor, paths } = await supervisorOf('echo "bad configuration: $1 $2"; exit 3');
   await expect(supervisor.start(forGood)).rejects.toMatchObject({
     name: 'UserError',
@@ -56,7 +56,7 @@ test('a containerd that ends at its start is an error with what it said, and lea
 const panicsUnless = (file: string): string =>
   `test -e "$(dirname "$2")/${file}" && exit 3; echo "panic: invalid freelist page: 0"; echo "go.etcd.io/bbolt.Open()"; exit 2`;
 
-test('a damaged store is an error with the line of the log that tells it, and the command that cures it', async () => {
+test('a damaged store is an error with the line of the log and the command that repairs it', async () => {
   const { supervisor, paths } = await supervisorOf(panicsUnless('never'));
   await expect(supervisor.start(forGood)).rejects.toMatchObject({
     message: 'The managed containerd did not start: it exited with code 2\n  panic: invalid freelist page: 0',
@@ -161,7 +161,7 @@ test('a start that is aborted before there is a process makes none', async () =>
   expect(await readFile(paths.logFile, 'utf8')).toBe('said before\n');
 });
 
-test('a containerd that cannot be looked at, as no descriptor is left, counts as running', async () => {
+test('a containerd that cannot be checked, as no descriptor is left, counts as running', async () => {
   const clock = new FakeClock();
   const process = { pid: 7, startTicks: '1' };
   const calls: string[] = [];

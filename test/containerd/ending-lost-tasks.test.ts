@@ -83,7 +83,7 @@ test('what started costs no call', async () => {
 });
 
 describe('a container that we made', () => {
-  test('is not lost before it is started, nor while that goes on', async () => {
+  test('is not lost before it is started, nor while that continues', async () => {
     const world = new World();
     await world.runtime.createContainer({});
     expect(await world.asked()).toEqual(['status']);

@@ -50,7 +50,7 @@ test('refuses a containerd that does not run', async () => {
   });
 });
 
-test('tells how to install what is missing', async () => {
+test('reports how to install what is missing', async () => {
   const osReleaseFile = join(await temporaryFolder(), 'os-release');
   await writeFile(osReleaseFile, 'ID=alpine\n');
   const find = (folders: readonly string[]) => findContainerd({ osReleaseFile, cgroup: 'hybrid', folders });
@@ -77,6 +77,6 @@ test('takes crun where there is no runc and the machine has cgroup v2', async ()
   });
 });
 
-test('looks in the usual folders after those of PATH', () => {
+test('searches the usual folders after those of PATH', () => {
   expect(searchFolders('/mine:/usr/bin').slice(0, 3)).toEqual(['/mine', '/usr/bin', '/usr/local/sbin']);
 });

@@ -56,7 +56,7 @@ test('an image that is pinned has the label by which the CRI knows that', async 
   ]);
 });
 
-test('a failure names the file and what ctr said last', async () => {
+test('a failure names the file and the last line of ctr', async () => {
   const store = await storeWith('echo "time=x level=warning" >&2; echo "ctr: unrecognized image format" >&2; exit 1');
   const file = await emptyArchive();
   await expect(importImageArchive(store, file)).rejects.toMatchObject({

@@ -36,7 +36,7 @@ async function imagesFolder(files: Record<string, string>) {
   return { options, calls, removed, at: (name: string) => join(folder, name) };
 }
 
-test('imports every archive, and tells of files that are none', async () => {
+test('imports every archive, and reports files that are none', async () => {
   const { options, at } = await imagesFolder({
     'b.tar.gz': '',
     'a.tar': '',
@@ -86,7 +86,7 @@ test('imports all again into another store', async () => {
   expect(calls).toEqual([at('a.tar'), at('a.tar')]);
 });
 
-test('reports a bad archive, goes on with the others, and tries it again at the next start', async () => {
+test('reports a bad archive, continues with the others, and tries it again at the next start', async () => {
   const { options, at } = await imagesFolder({ 'a.tar': 'bad', 'b.tar': '' });
   const failed = [{ file: at('a.tar'), error: new UserError(`${at('a.tar')} is bad`) }];
   expect(await importImagesFolder(options)).toEqual({

@@ -8,7 +8,7 @@ test.each([
   ['Rocky', 'ID="rocky"\nID_LIKE="rhel centos fedora"\n', 'dnf install containerd.io'],
   ['Alpine', 'ID=alpine\n', 'apk add containerd containerd-ctr'],
   ['openSUSE', 'ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', 'zypper install'],
-])('tells how to install containerd on %s', (_, osRelease, command) => {
+])('reports how to install containerd on %s', (_, osRelease, command) => {
   expect(generateInstallHint(osRelease)).toContain(command);
 });
 

@@ -42,7 +42,7 @@ async function managedImages(pids: readonly (number | undefined)[], ctr = 'exit 
   });
 }
 
-test('the pause image is looked for again if containerd ended meanwhile', async () => {
+test('the pause image is searched again if containerd ended meanwhile', async () => {
   runtime.addImage(pauseImageName);
   runtime.injectError('imageStatus', new Refusal(codes.unavailable, 'it was killed'));
   const images = await managedImages([1, 2, 2]);

@@ -38,7 +38,7 @@ test('a containerd without its CRI plugin is an error at once, because it gets n
   expect(clock.sleeps).toEqual([]);
 });
 
-test('a CRI that is not ready is asked again, ever more rarely, until the time is over', async () => {
+test('a CRI that is not ready is asked again, ever more rarely, until the time is up', async () => {
   const socketPath = join(await temporaryFolder(), 'cri.sock');
   const runtime = new FakeRuntime({ clock: new FakeClock() });
   runtime.injectError('status', new Refusal(codes.unavailable, 'server is not initialized yet'), { times: Infinity });

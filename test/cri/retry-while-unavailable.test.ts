@@ -33,7 +33,7 @@ test('a runtime that ended a moment ago is asked until it is back', async () => 
   expect(runtime.calls.length).toBe(3);
 });
 
-test('a runtime that does not come back is given up after a minute, with what was said last', async () => {
+test('a runtime that does not come back is given up after a minute, with the last error', async () => {
   const { clock, runtime, answer } = asking();
   runtime.injectError('version', gone, { times: Infinity });
   const outcome = expect(answer).rejects.toThrow('read ECONNRESET');

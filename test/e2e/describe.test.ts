@@ -85,7 +85,7 @@ describe('describe', () => {
     expect(stdout).toMatch(/^ {2}Normal +Started +\S+ \(x2 over \S+\) +app +Container started$/m);
   });
 
-  test('shows that the manifest is broken, and tells when it was and when it was good again', async () => {
+  test('shows that the manifest is broken, and reports when it was and when it was good again', async () => {
     const good = await readFile(join(agent.manifestsFolder, 'web.yaml'), 'utf8');
     const recorded = agent.waitForLog(({ reason }) => reason === 'ManifestBroken');
     await agent.write('web.yaml', good.replace('"containers"', '"containerz"'));

@@ -62,7 +62,7 @@ describe.each(containerdReleases().slice(-1))('etcd as a static pod on container
     expect(await etcdctl('get', 'city', '--print-value-only')).toBe('Ulm');
   });
 
-  test('is stopped gracefully when its manifest goes', async () => {
+  test('is stopped gracefully when its manifest is removed', async () => {
     const logs = agent.spawn(['logs', '-f', '--tail', '1', 'etcd']);
     await once(logs.stdout, 'data');
     await agent.remove('etcd.yaml');

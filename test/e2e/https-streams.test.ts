@@ -91,7 +91,7 @@ describe.each(containerdReleases().slice(-1))('streams of the HTTPS API on conta
     }).toEqual({ isSame: true, stderr: 'all read\n', reason: 'NonZeroExitCode', exitCode: '3' });
   });
 
-  test.each(ways)('attach over %s types into the terminal of a container, which goes on after it', async (way) => {
+  test.each(ways)('attach over %s types into the terminal of a container, which continues after it', async (way) => {
     const query = 'input=1&output=1&tty=1';
     const connection = await open(way, `/attach/default/web-${nodeName}/tool?${query}`, [stdin, stdout, resize]);
     await connection.send(stdin, Buffer.from(`echo sum of ${way} $((40 + 2))\n`));

@@ -223,7 +223,7 @@ test('a pull shows how far it has come, until it is done', async () => {
   expect((await agent.untilReady('web')).pulls).toBeUndefined();
 });
 
-test('a pull whose connection breaks off goes on in the middle of the layer', async () => {
+test('a pull whose connection breaks off continues in the middle of the layer', async () => {
   await removePulledImages();
   const image = `${registry.host}/cut/app:1`;
   registry.layerOffsets.length = 0;

@@ -146,7 +146,7 @@ test('a sidecar starts before the app and stops after it', async () => {
   expect(await read(4)).toEqual(['start sidecar', 'start app', 'end app', 'end sidecar']);
 });
 
-test('a pod whose sandbox dies is made anew', async () => {
+test('a pod whose sandbox dies is made again', async () => {
   await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve)] }));
   await agent.untilReady('web');
   const before = await agent.runningContainer('web');

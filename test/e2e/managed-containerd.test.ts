@@ -233,7 +233,7 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     expect(await sandboxState()).toBe('SANDBOX_READY');
   });
 
-  test('imports archives of every kind, once, and goes on after a bad one', async () => {
+  test('imports archives of every kind, once, and continues after a bad one', async () => {
     const images = containerd.paths.imagesFolder;
     const app = await ociArchive({
       name: 'localhost/app:1',

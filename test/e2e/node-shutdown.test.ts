@@ -32,7 +32,7 @@ test('SIGTERM ends the pods in the reverse of their order, critical ones last, a
   for (const name of ['etcd', 'apiserver', 'web']) await agent.untilReady(name);
 });
 
-describe('where logind tells of shutdowns', () => {
+describe('where logind reports shutdowns', () => {
   let logind: FakeLogind;
   let folder: string;
   let told: Agent;

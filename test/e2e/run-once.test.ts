@@ -133,7 +133,7 @@ describe.concurrent('results and output', () => {
     ]);
   });
 
-  test('a pod that serves exits with 0 once it is Ready, and goes on, also in the next run', inTurn, async () => {
+  test('a pod that serves exits with 0 once it is Ready, and continues, also in the next run', inTurn, async () => {
     const web = makePod('web', { containers: [shell('app', serve)] });
     const ready = { code: 0, stdout: '', stderr: 'default/web-edge1: ready\n' };
     expect(await node.runOnce(web)).toEqual(ready);
@@ -263,7 +263,7 @@ describe.concurrent('failures and their ends', () => {
       return items;
     };
 
-    test('down removes what a killed run left, and down --all waits for one that goes on', inTurn, async () => {
+    test('down removes what a killed run left, and down --all waits for one that continues', inTurn, async () => {
       const killed = await beginRun();
       await killed.kill();
       const { run, name } = await beginRun(killed.name);

@@ -6,7 +6,7 @@ import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
 describe.each(containerdReleases())('containerd $release', (containerd) => {
-  test('tells of an exit, so that a container is started again without any relist', async () => {
+  test('reports an exit, so that a container is started again without any relist', async () => {
     const agent = await startAgent({ containerd });
     onTestFinished(() => agent.cleanUp());
     const live = await agent.waitForLog(({ msg }) => msg === 'Following the event stream of the runtime');
@@ -25,7 +25,7 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     }
   });
 
-  test('tells how a container ended as the CRI does a moment later', async () => {
+  test('reports how a container ended as the CRI does a moment later', async () => {
     const agent = await startAgent({ containerd });
     onTestFinished(() => agent.cleanUp());
     await agent.waitForLog(({ msg }) => msg === 'Following the event stream of the runtime');

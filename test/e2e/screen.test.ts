@@ -30,7 +30,7 @@ afterEach(async () => {
 
 const web = makePod('web', { containers: [shell('app', serve)] });
 
-test('a dropped manifest goes through its worker states and PLEG events on the screen', async () => {
+test('a dropped manifest is removed through its worker states and PLEG events on the screen', async () => {
   await agent.write('web.yaml', web);
   await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
   await terminal.type('e');

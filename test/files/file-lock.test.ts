@@ -30,7 +30,7 @@ test('one of many callers works at a time, in order', async () => {
   expect(await readdir(folder)).toHaveLength(1);
 });
 
-test('a lock that another process holds for long is looked at four times a second', async () => {
+test('a lock that another process holds for long is checked four times a second', async () => {
   const folder = await lockFolder();
   await mkdir(folder);
   await symlink(await holderText(process.ppid), join(folder, '1'));
@@ -45,7 +45,7 @@ test('a lock that another process holds for long is looked at four times a secon
   expect(waits).toEqual([5, 10, 20, 40, 80, 160, 250, 250, 250]);
 });
 
-test('a lock of a process that is gone is taken at once', async () => {
+test('a lock of a process that was removed is taken at once', async () => {
   const folder = await lockFolder();
   await mkdir(folder);
   await symlink(`${String(process.pid)} 1`, join(folder, '7'));

@@ -3,7 +3,7 @@ import { TimeoutError } from '../../src/flow/with-timeout.ts';
 import { RenewedLimits } from '../../src/flow/renewed-limits.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
-test('every limit begins anew when one of the works is done', async () => {
+test('every limit begins again when one of the works is done', async () => {
   const clock = new FakeClock();
   const limits = new RenewedLimits(clock);
   const never = new Promise(() => undefined);

@@ -35,7 +35,7 @@ test('runs so much work at a time, in order', async () => {
   expect(did).toEqual(['a begins', 'b begins', 'b ends', 'c begins', 'a ends', 'd begins', 'c ends', 'd ends']);
 });
 
-test('returns the result of the work and rejects as it does, and goes on with the next', async () => {
+test('returns the result of the work and rejects as it does, and continues with the next', async () => {
   const turns = new Semaphore(1);
   const results = [() => Promise.resolve('a'), () => Promise.reject(gone), () => Promise.resolve('b')];
   expect(await Promise.allSettled(results.map((work) => turns.run(work, never)))).toEqual([

@@ -16,7 +16,7 @@ test('work that is not done after its time is late, and leaves no timer', async 
   expect(clock.pending).toBe(0);
 });
 
-test('the time begins anew when it is renewed', async () => {
+test('the time begins again when it is renewed', async () => {
   const clock = new FakeClock();
   let renewedAt = -Infinity;
   const late = withTimeout(clock, 2000, new Promise(() => undefined), () => renewedAt);

@@ -56,7 +56,7 @@ test('reports the progress of each archive in the log and to `onStarting`', asyn
   ]);
 });
 
-test('a folder that cannot be read is a warning with its remedy, and the start goes on', async () => {
+test('a folder that cannot be read is a warning with its remedy, and the start continues', async () => {
   const { logger, lines } = lineLogger();
   const unread = new UserError('Could not read the images folder /images: i/o error', { hint: 'Mend it.' });
   const names = await importImages({

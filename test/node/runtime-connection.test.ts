@@ -117,12 +117,12 @@ test('an agent that does not know its runtime yet changes nothing', async () => 
   connection.close();
 });
 
-test('the runtime of an agent that is gone is named', async () => {
+test('the runtime of an agent that was removed is named', async () => {
   await startFakeAgent(rootDir, { '/v1/agent': { pid: 1, runtimeEndpoint: 'unix:///nowhere.sock' } });
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);
 });
 
-test('the runtime of the last agent is used, and no other one if that is gone', async () => {
+test('the runtime of the last agent is used, and no other one if that was removed', async () => {
   await startContainerd();
   await recordRuntime(rootDir, { endpoint: 'unix:///nowhere.sock', managed: false }, silentLogger);
   await expect(connectToRuntime({ rootDir })).rejects.toMatchObject(gone);

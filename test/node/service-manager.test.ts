@@ -86,7 +86,7 @@ test.each(['1000000', '0', '-5', 'soon'])('a watchdog of %s µs ends the start',
   );
 });
 
-test('a socket that is gone is a warning, and no error', async () => {
+test('a socket that was removed is a warning, and no error', async () => {
   const warnings: string[] = [];
   const warn = (_facts: unknown, message?: string): void => void warnings.push(message ?? '');
   const service = new ServiceManager(

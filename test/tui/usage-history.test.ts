@@ -5,7 +5,7 @@ test('a sparkline has a bar for each value, from zero to the largest', () => {
   expect([sparkline([]), sparkline([0, 0]), sparkline([0, 5, 10]), sparkline([7])]).toEqual(['', '▁▁', '▁▅█', '█']);
 });
 
-test('eight samples of each pod are kept, and none of a pod that is gone', () => {
+test('eight samples of each pod are kept, and none of a pod that was removed', () => {
   let histories: UsageHistories = nextUsages({}, [{ uid: 'gone', nanoCores: 1 }]);
   for (let sample = 0; sample <= 8; sample += 1) {
     histories = nextUsages(histories, [{ uid: 'web', nanoCores: sample * 1e6, memoryBytes: 3 * 1024 ** 2 }]);

@@ -51,7 +51,7 @@ const refusals = (path: readonly string[], text: string): string[] =>
   );
 
 describe('every text of the spec of a pod', () => {
-  test('is looked at', () => {
+  test('is checked', () => {
     expect(specPaths.length).toBeGreaterThan(500);
   });
 

@@ -163,7 +163,7 @@ describe('podStatusText', () => {
     expect([sidecar(true), sidecar(false)].map((pod) => podStatusText(pod))).toEqual(['PodInitializing', 'Init:0/1']);
   });
 
-  test('tells about the containers of an initialized pod whose sidecar failed', () => {
+  test('reports the containers of an initialized pod whose sidecar failed', () => {
     const pod = makePod(
       {
         phase: 'Running',
@@ -227,7 +227,7 @@ describe('restartsText', () => {
     expect(restartsText(makePod({ containerStatuses: [makeStatus('main', running)] }), now)).toBe('0');
   });
 
-  test('adds the containers up and tells when the last of them ended', () => {
+  test('adds the containers up and reports when the last of them ended', () => {
     const containerStatuses = [restarted('a', 2, '2025-03-01T11:00:00Z'), restarted('b', 1, '2025-03-01T11:55:30Z')];
     expect(restartsText(makePod({ containerStatuses }, { containers: ['a', 'b'] }), now)).toBe('3 (4m30s ago)');
   });

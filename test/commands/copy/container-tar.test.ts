@@ -66,7 +66,7 @@ test.each<[string, () => Promise<Buffer>, number, string]>([
   await expect(copyOf(target, await bytes(), exitCode)).rejects.toMatchObject({ message });
 });
 
-test('a folder that is gone ends the copy', async () => {
+test('a folder that was removed ends the copy', async () => {
   const folder = await temporaryFolder();
   const missing = join(folder, 'missing');
   await expect(copyOf(missing, muchMore, 0)).rejects.toMatchObject({ code: 'ENOENT', path: missing });

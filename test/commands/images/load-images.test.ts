@@ -8,7 +8,7 @@ import { makeDeps, makeRuntime } from '../runtime-listings.ts';
 test.each([
   ['is missing', 'nope.tar', 'no such file'],
   ['is a folder', '.', 'it is a folder'],
-])('an archive that %s is reported before a container runtime is looked for', async (_what, name, reason) => {
+])('an archive that %s is reported before a container runtime is searched', async (_what, name, reason) => {
   const rootDir = await temporaryFolder();
   const [good, bad] = [join(rootDir, 'good.tar'), join(rootDir, name)];
   await writeFile(good, '');

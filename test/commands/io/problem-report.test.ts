@@ -30,7 +30,7 @@ test('says what it knows of a problem with a whole file', () => {
   expect(problemReport(problem, options)).toBe('/etc/pods/a.yaml: error: is too large\n');
 });
 
-test('leaves the line out when its text has gone', () => {
+test('leaves the line out when its text is missing', () => {
   const report = problemReport({ ...unknown, origin: '<stdin>' }, { ...options, textOf: () => undefined });
   expect(report).toBe(
     '<stdin>:2:3: warning: spec.imagee: Unknown field "imagee" is ignored\n  hint: Did you mean "image"?\n',

@@ -126,7 +126,7 @@ describe('wait', () => {
     expect(await run(registerWait, 'wait', snapshot, 'web', '--for', 'deleted')).toBe('pod/web condition met\n');
   });
 
-  test('goes on for a pod that another manifest with an error does not declare', async () => {
+  test('continues for a pod that another manifest with an error does not declare', async () => {
     const snapshot = await node({ text: podText('db') });
     await expect(run(registerWait, 'wait', snapshot, 'web', '--timeout', '1h')).rejects.toMatchObject({
       message: 'kubelet-ts exited before these pods were ready: web (not declared)',

@@ -44,7 +44,7 @@ describe('findSandbox', () => {
     expect(found(written)).toBe(expected);
   });
 
-  test('looks only in the namespace that is given', () => {
+  test('searches only the namespace that is given', () => {
     expect(found('dns', someSandboxes, 'a')).toBe('dns-a');
     expect(() => found('job', someSandboxes, 'a')).toThrow('no pod "job" in namespace a');
     expect(() => found('b/dns', someSandboxes, 'a')).toThrow('"b/dns" names a namespace other than --namespace a');

@@ -44,14 +44,14 @@ async function validate(args: readonly string[], input?: string): Promise<object
   return { exitCode, stdout: stdout.replaceAll(`${folder}/`, ''), stderr: stderr.replaceAll(`${folder}/`, '') };
 }
 
-test('a good manifest is said to be so', async () => {
+test('a good manifest is reported as good', async () => {
   expect(await validate(['-'], good)).toEqual({ exitCode: 0, stdout: '1 pod: 0 errors, 0 warnings\n', stderr: '' });
 });
 
 const kubeletConfiguration = (fields: object): string =>
   JSON.stringify({ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...fields });
 
-test('without a name the manifests of --config are looked at, those of its URL too', async () => {
+test('without a name the manifests of --config are checked, those of its URL too', async () => {
   const server = await WebServer.start();
   server.answer = good.replaceAll('web', 'remote');
   const fields = { staticPodPath: 'pods', staticPodURL: server.url() };

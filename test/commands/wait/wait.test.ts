@@ -23,7 +23,7 @@ async function wait(...words: string[]): Promise<string> {
 const isRunning = ['--for', 'jsonpath={.status.phase}=Running'];
 const hasFailed = ['--for', 'jsonpath={.status.phase}=Failed'];
 
-test.each(['0', '0.5us'])('a time-out of %s looks once', async (timeout) => {
+test.each(['0', '0.5us'])('a time-out of %s checks once', async (timeout) => {
   expect(await wait('--timeout', timeout, ...isRunning)).toBe('pod/web condition met\n');
   await expect(wait('--timeout', timeout, ...hasFailed)).rejects.toMatchObject({
     name: 'UserError',

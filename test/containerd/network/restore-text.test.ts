@@ -103,6 +103,6 @@ test.each([
   ['a jump', filter(...ours), true],
   ['the content of a chain', filter(ours[0] ?? '', '-A FORWARD -j KTS-FORWARD'), true],
   ['everything', '', true],
-])('tells that somebody removed %s', (_, saved, expected) => {
+])('reports that somebody removed %s', (_, saved, expected) => {
   expect(isCut(parseSaved(saved), 'KTS', [accept])).toBe(expected);
 });

@@ -40,7 +40,7 @@ function remove(times: number): void {
 
 const sandbox = (name: string) => ({ config: { metadata: { name, namespace: 'default', uid: name } } });
 
-test('nobody looks for the image while sandboxes are made', async () => {
+test('the image is not checked while sandboxes are created', async () => {
   expect(await guarded().runPodSandbox(sandbox('a'))).toEqual({ podSandboxId: 'sandbox1' });
   expect(looks).toBe(0);
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { appliedFolder, readApplied } from '../../../src/engine/applied/applied-folder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('reads the other files while one comes and goes', async () => {
+test('reads the other files while one appears and disappears', async () => {
   const rootDir = await temporaryFolder();
   const folder = appliedFolder(rootDir);
   await mkdir(folder);

@@ -6,7 +6,7 @@ import { makeConfigMap } from '../../builders/config-objects.ts';
 const configMap = (name: string, value: string, more: Partial<ConfigData> = {}): ConfigData =>
   makeConfigMap(name, { key: value }, more);
 
-test('tells which objects came, changed and went', () => {
+test('reports which objects came, changed and went', () => {
   const objects = new ConfigObjects();
   expect(objects.replace('file', [configMap('a', '1'), configMap('b', '1')]).changed).toEqual([
     'ConfigMap/default/a',

@@ -67,7 +67,7 @@ describe('on cgroup v1', () => {
     expect(await cgroups.settings('memory/kubepods/burstable/pod1')).toEqual({ 'memory.limit_in_bytes': '67108864' });
   });
 
-  test('a controller that cannot have cgroups of ours is told', async () => {
+  test('a controller that cannot have cgroups of ours is reported', async () => {
     cgroups.refuse(/^memory\/kubepods/, 'EROFS');
     const refusals = await manager.apply(name, limits);
     expect(refusals).toMatchObject([{ controller: 'memory', error: { code: 'EROFS' } }]);
@@ -164,7 +164,7 @@ describe('on cgroup v2', () => {
     expect([await cgroups.processes(''), await cgroups.processes('init')]).toEqual([[0], [7]]);
   });
 
-  test('a controller that is not handed down, as processes are in the way, is told', async () => {
+  test('a controller that is not handed down, as processes are in the way, is reported', async () => {
     cgroups.refuse(/^cgroup.subtree_control$/, 'EBUSY');
     const refusals = await manager.apply(name, limits);
     expect(refusals.map(({ controller, error }) => `${controller} ${error.message}`)).toEqual(

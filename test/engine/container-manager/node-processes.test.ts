@@ -103,7 +103,7 @@ describe('the oom_score_adj', () => {
     expect([await score(agent), await score(containerd)]).toEqual(['5', '0\n']);
   });
 
-  test('that may not be lowered is said once', async () => {
+  test('that may not be lowered is reported once', async () => {
     const processes = make({}, () => Promise.reject(new Error('EACCES: permission denied')));
     await processes.apply();
     await processes.apply();

@@ -260,7 +260,7 @@ describe('while pods of another agent run below the same cgroup', () => {
     expect(await cgroups.settings('kubepods')).toMatchObject({ 'pids.max': '900' });
   });
 
-  test('those are looked at one after the other, up to the first in which something runs', async () => {
+  test('those are checked one after the other, up to the first in which something runs', async () => {
     const looks: string[] = [];
     class WatchedCgroups extends CgroupfsManager {
       override async isPopulated(path: string): Promise<boolean> {

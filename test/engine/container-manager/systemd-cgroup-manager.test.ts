@@ -82,7 +82,7 @@ describe('a cgroup of systemd', () => {
   });
 });
 
-test('without systemd the files have to do, which is said once', async () => {
+test('without systemd the files have to do, which is reported once', async () => {
   failsWith = new Error('connect ENOENT /run/dbus/system_bus_socket');
   expect(await manager.apply(name, limits)).toEqual([]);
   await manager.apply(['kubepods'], limits);

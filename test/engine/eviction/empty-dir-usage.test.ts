@@ -50,7 +50,7 @@ test('a volume that cannot be measured is passed over, and measured the next tim
   expect(usedBytes).toBeGreaterThan(64 * 1024);
 });
 
-test('all volumes on disk are measured until the time is over', async () => {
+test('all volumes on disk are measured until the time is up', async () => {
   const { usage } = await emptyDirs();
   const names = async (signal: AbortSignal): Promise<string[]> =>
     [...(await usage.ofAll(signal)).values()].flat().map(({ name }) => name);

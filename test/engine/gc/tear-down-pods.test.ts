@@ -76,7 +76,7 @@ test('a pod that the runtime refuses to stop is tried again, and the others go m
   expect(await left()).toEqual({ sandboxes: 0, folders: [] });
 });
 
-test('a pod that cannot be stopped is named, with what the runtime says, and the others are gone', async () => {
+test('a pod that cannot be stopped is named, with what the runtime says, and the others are removed', async () => {
   const [web] = (await runtime.listPodSandbox({})).items.filter(({ metadata }) => metadata?.uid === 'web');
   runtime.injectError('stopPodSandbox', refusal, { times: 5, when: ({ podSandboxId }) => podSandboxId === web?.id });
   expect(await tearDown()).toEqual({

@@ -84,7 +84,7 @@ test('the longest names that pods may have are names of files', () => {
   expect(historyPath(folder, longest)).not.toBe(historyPath(folder, { ...longest, name: `${'p'.repeat(252)}q` }));
 });
 
-test('a file tells of which pod it is', () => {
+test('a file reports which pod it is', () => {
   expect(ownerOfHistoryFile('kube-system_etcd-edge1.jsonl')).toEqual({ namespace: 'kube-system', name: 'etcd-edge1' });
   expect(ownerOfHistoryFile('kube-system_etcd-edge1.jsonl.1')).toBeUndefined();
   expect(ownerOfHistoryFile('default_Job.pi.jsonl')).toEqual({ namespace: 'default', name: 'Job.pi' });

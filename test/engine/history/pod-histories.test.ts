@@ -83,7 +83,7 @@ describe('what happens within a second', () => {
   });
 });
 
-test('only whose history is not in use is looked for among the declared pods', async () => {
+test('only whose history is not in use is searched among the declared pods', async () => {
   const folder = await temporaryFolder();
   const asked: string[] = [];
   const histories = (): PodHistories =>
@@ -125,7 +125,7 @@ test('of more than 200 pods that are gone the histories of those that went first
   expect(readdirSync(folder).sort()).toEqual(left.sort());
 });
 
-describe('the history of a pod that is gone is not kept for ever', () => {
+describe('the history of a pod that was removed is not kept for ever', () => {
   const refOf = (index: number) => ({ uid: `u${index}`, namespace: 'default', name: `gone-${index}` });
   const nameOf = (index: number) => ({ namespace: 'default', name: `gone-${index}` });
   const fileOf = (index: number): string => `default_gone-${index}.jsonl`;

@@ -34,7 +34,7 @@ test('names the entry that was written in place, and the one that came', async (
   expect(await changes.next(({ how }) => how === 'entry')).toEqual({ folder, name: 'b', how: 'entry' });
 });
 
-test('a folder in which something changes all the time is looked at once a second', async () => {
+test('a folder in which something changes all the time is checked once a second', async () => {
   await watch.add(folder);
   const isBusy = changes.next(() => changes.items.length > 250);
   for (let line = 0; line <= 260; line++) await appendFile(join(folder, 'log'), 'line');

@@ -199,7 +199,7 @@ test('a folder that is deleted before the walk enters it is not visited', async 
   expect(visited).toEqual(['inner', 'full']);
 });
 
-test('folders are looked for again so many times, then the walk goes on above them', async () => {
+test('folders are looked for again so many times, then the walk continues above them', async () => {
   await mkdir(join(tree, 'a', 'b', 'c', 'd'), { recursive: true });
   await writeFile(join(tree, 'a', 'b', 'c', 'd', 'file'), '');
   await mkdir(join(tree, 'a', 'other'));

@@ -99,7 +99,7 @@ describe('while the disk has room', () => {
     ]);
   });
 
-  test('nothing is looked at when nothing could ever go', async () => {
+  test('nothing is checked when nothing could ever go', async () => {
     await start({ highThresholdPercent: 100 });
     await clock.advance(period);
     expect(runtime.calls).toEqual([]);

@@ -389,7 +389,7 @@ describe('credentials', () => {
     expect(runtime.requestsOf('pullImage').map(({ auth }) => auth)).toEqual([undefined]);
   });
 
-  test('in Secrets that nobody declares are reported by name, and the pull goes on', async () => {
+  test('in Secrets that nobody declares are reported by name, and the pull continues', async () => {
     await ensure({ image });
     expect(usersAsked()).toEqual(['node']);
     expect(recorded()).toContain(

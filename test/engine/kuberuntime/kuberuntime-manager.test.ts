@@ -210,7 +210,7 @@ describe('a new pod', () => {
     expect(kept.sort()).toEqual(['main#0', 'one#2']);
   });
 
-  test('starts a sidecar and goes on when it has started', async () => {
+  test('starts a sidecar and continues when it has started', async () => {
     const pod = podWith({ initContainers: [container('proxy', { restartPolicy: 'Always' }), container('setup')] });
     await sync(pod);
     expect(runtime.running()).toEqual(['web-edge1/proxy#0']);
@@ -242,7 +242,7 @@ describe('a container', () => {
     expect(await readdir(node.containerLogLinksDir)).toEqual(['web-edge1_default_main-container2.log']);
   });
 
-  test('goes on counting its restarts by its log files when the runtime has lost it', async () => {
+  test('keeps counting its restarts by its log files when the runtime has lost it', async () => {
     const pod = podWith();
     const logs = join(podLogsDirectory(node.podLogsDir, pod.metadata), 'main');
     await mkdir(logs, { recursive: true });
@@ -325,7 +325,7 @@ describe('a container', () => {
     expect(acts().filter((act) => act.startsWith('create'))).toEqual(['createContainer b#0']);
   });
 
-  test('that was created and could not be started is made anew, and counts as a restart', async () => {
+  test('that was created and could not be started is made again, and counts as a restart', async () => {
     runtime.injectError('startContainer', refused);
     const pod = podWith();
     await sync(pod);

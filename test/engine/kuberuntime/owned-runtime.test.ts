@@ -141,7 +141,7 @@ describe('a UID that another one has', () => {
     expect(runtime.calls.length).toBe(before);
   });
 
-  test('is looked at no longer when nobody waits for it any more', async () => {
+  test('is checked no longer when nobody waits for it any more', async () => {
     const [one, two] = [owner(1), owner(2)];
     for (const uid of ['a', 'b']) await startPod(one, uid, '/root1');
     await seenBy(two);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { restartCountFromLogFiles } from '../../../src/engine/kuberuntime/restart-count-from-logs.ts';
 
-test('goes on after the highest number, rotated logs included', () => {
+test('continues after the highest number, rotated logs included', () => {
   expect(restartCountFromLogFiles(['2.log', '3.log.20240101-000000.gz', 'notes.txt'])).toBe(4);
 });
 

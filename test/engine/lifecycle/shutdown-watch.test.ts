@@ -79,7 +79,7 @@ function start(): void {
   };
 }
 
-describe('a node that logind tells of shutdowns', () => {
+describe('a node to which logind reports shutdowns', () => {
   test('holds a lock until the pods ended', async () => {
     start();
     await next(holding);
@@ -222,7 +222,7 @@ describe('a node that logind tells of shutdowns', () => {
     await next(holding);
   });
 
-  test('says why it has no lock, and goes on trying', async () => {
+  test('says why it has no lock, and continues trying', async () => {
     logind.refusesLocks = true;
     start();
     await next(trying);

@@ -184,7 +184,7 @@ test('a log that grows fast is rotated between checks, and compressed when it is
   expect(world.warnings).toEqual([]);
 });
 
-test('the fastest log is looked at twice a second', async () => {
+test('the fastest log is checked twice a second', async () => {
   const log = await world.container('c1', '');
   const times: number[] = [];
   world.reopening.set('c1', async () => {
@@ -257,7 +257,7 @@ describe('what is left of an interrupted rotation', () => {
 });
 
 describe('a runtime', () => {
-  test('that refuses to reopen a log finds it under its name again, and is said once', async () => {
+  test('that refuses to reopen a log finds it under its name again, and is reported once', async () => {
     const log = await world.container('c1', big('a'));
     world.reopening.set('c1', () => Promise.reject(new Error('not now')));
     world.start();
@@ -345,7 +345,7 @@ describe('what is not a regular file', () => {
   });
 });
 
-test('files that cannot be compressed stay as they are, are said once, and count', async () => {
+test('files that cannot be compressed stay as they are, are reported once, and count', async () => {
   const log = await world.container('c1', big('a'));
   world.start();
   await world.check();

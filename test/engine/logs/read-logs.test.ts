@@ -121,7 +121,7 @@ describe('a log that is read once', () => {
     ]);
   });
 
-  test('has an end that is looked for in the last 256 KiB', async () => {
+  test('has an end that is searched in the last 256 KiB', async () => {
     const tail = async (padding: number): Promise<string> => {
       await writeFile(path, `${entry('far')}${'x'.repeat(padding)}\n${entry('near')}`);
       return Buffer.from(await readLogTail(path, { maxLines: 80, maxBytes: 2048 })).toString();
@@ -403,7 +403,7 @@ describe('a log that is followed', () => {
     expect(await log.done).toBe('a\nb\nc\nd\ne\n');
   });
 
-  test('goes on with the log of the next attempt when the container is restarted', async () => {
+  test('continues with the log of the next attempt when the container is restarted', async () => {
     await writeFile(path, entry('attempt 0'));
     const log = follow();
     await log.seen('attempt 0\n');

@@ -31,7 +31,7 @@ describe('the log of the kernel', () => {
     expect(log.read(9)).toEqual({ messages: ['port 2(veth0) entered blocking state', 'a; b'], isAtEnd: true });
   });
 
-  test('goes on after records were dropped, and takes as many as asked', () => {
+  test('continues after records were dropped, and takes as many as asked', () => {
     const log = kernelLog(device('4,1,1,-;one\n', fault('EPIPE'), '4,9,9,-;nine\n', '4,10,10,-;ten\n'));
     expect(log.read(3)).toEqual({ messages: ['one', 'nine'], isAtEnd: false });
     expect(log.read(3)).toEqual({ messages: ['ten'], isAtEnd: true });

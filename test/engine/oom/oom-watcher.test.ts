@@ -193,7 +193,7 @@ describe('a kill in a container', () => {
     ]);
   });
 
-  test('is looked for at two places, however deep its cgroup is', async () => {
+  test('is searched at two places, however deep its cgroup is', async () => {
     logged.push(...cgroupKill(tail, { cgroup: `${podCgroup}/gone${'/x'.repeat(1000)}` }));
     await clock.advance(10_000);
     expect(asked).toEqual(['gone', 'x']);

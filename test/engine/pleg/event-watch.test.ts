@@ -118,7 +118,7 @@ describe('a stream', () => {
     expect(relists() - before).toBe(2);
   });
 
-  test('tells of an exit at once', async () => {
+  test('reports an exit at once', async () => {
     const { container, sandbox } = await startPod('a');
     await clock.advance(1000);
     expect(taken()).toEqual([`a ContainerStarted ${container}`, `a ContainerStarted ${sandbox}`]);
@@ -151,7 +151,7 @@ describe('a stream', () => {
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
   });
 
-  test('that tells of the end of a sandbox before the listings do has them read again less often', async () => {
+  test('that reports the end of a sandbox before the listings do has them read again less often', async () => {
     const { sandbox } = await startPod('a');
     await clock.advance(1000);
     const before = runtime.requestsOf('listPodSandbox').length;

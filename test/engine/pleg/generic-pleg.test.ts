@@ -138,7 +138,7 @@ describe('events', () => {
     expect(taken()).toEqual([`b ContainerStarted ${b.container}`, `b ContainerStarted ${b.sandbox}`]);
   });
 
-  test('tell of a pod that is gone, with its last status', async () => {
+  test('tell of a pod that was removed, with its last status', async () => {
     const { sandbox, container } = await startPod('a');
     await pleg.relist(signal);
     taken();

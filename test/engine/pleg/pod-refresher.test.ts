@@ -83,7 +83,7 @@ test('what was read before it began is not', async () => {
 test.each([
   ['changed the pod', undefined],
   ['failed', 'made to fail'],
-])('after a sync that %s the pod is looked at, once', async (_how, error) => {
+])('after a sync that %s the pod is checked, once', async (_how, error) => {
   const act = (): void => {
     void news.relist('a');
     if (error === undefined) news.changed('a');

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { withoutDescriptors } from '../../support/without-descriptors.ts';
 import { openIn } from './open-in.ts';
 
-test('a file is opened once, and read anew each time', async () => {
+test('a file is opened once, and read again each time', async () => {
   const folder = await temporaryFolder();
   const path = join(folder, 'usage');
   const files = new KeptFiles(new FakeClock());
@@ -20,7 +20,7 @@ test('a file is opened once, and read anew each time', async () => {
   expect(openIn(folder)).toEqual([path]);
 });
 
-test('a file that is gone is closed, and looked for again', async () => {
+test('a file that was removed is closed, and looked for again', async () => {
   const files = new KeptFiles(new FakeClock());
   const process = spawn('sleep', ['60']);
   // Like that of a removed cgroup, this open file can be read no more.

@@ -58,7 +58,7 @@ test('a pod that becomes ready soon after its start is written a second later', 
   expect(clock.untilNextTimerMs).toBe(1000);
 });
 
-test('a readiness that comes and goes is written twice a minute', async () => {
+test('a readiness that appears and disappears is written twice a minute', async () => {
   records.acknowledge(uid, 5);
   const texts = new Set<string>();
   for (let second = 0; second < 60; second++) {

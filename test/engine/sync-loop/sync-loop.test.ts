@@ -106,7 +106,7 @@ test('before the runtime has listed its pods, every input waits for it', async (
   await expect(ended).rejects.toThrow('stop');
 });
 
-test('a runtime that nobody tells of is asked for again and again', async () => {
+test('a runtime that nobody reports is asked for again and again', async () => {
   const { world, clock, inputs, stopping, ended } = startLoop();
   world.error = 'it is away';
   inputs.push({ type: 'sync', podUID: 'web' });

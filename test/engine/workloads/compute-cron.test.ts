@@ -178,7 +178,7 @@ describe('a clock that is set', () => {
     expect(begun(world)).toEqual(['11-29T13:00']);
   });
 
-  test('to a wrong year and back goes on where it was', () => {
+  test('to a wrong year and back continues where it was', () => {
     const world = new CronWorld(makeCron({ schedule: '@daily' }), '11-29T12:05');
     const years = 4 * 365 * 24 * 60;
     world.pass(24 * 60);

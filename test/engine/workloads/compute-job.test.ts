@@ -156,7 +156,7 @@ test('a finished Job keeps its pods until its time to live is over', () => {
   expect(world.outcome()).toBe('Complete CompletionsReached');
 });
 
-test('the same template from another place is the same Job, and another one begins anew', () => {
+test('the same template from another place is the same Job, and another one begins again', () => {
   const world = new JobWorld(makeJob({ completions: 2 }));
   const declareAs = (metadata: { uid: string; labels?: Record<string, string> }): void => {
     const { template } = world.job;

@@ -80,7 +80,7 @@ describe('the log of an engine', () => {
     ]);
   });
 
-  test('tells how a container ended: by its exit code, a signal, or for want of memory', () => {
+  test('reports how a container ended: by its exit code, a signal, or for want of memory', () => {
     const died = (exitCode: number, reason?: string): KubeletEvent => ({
       at: 0,
       type: 'ContainerDied',

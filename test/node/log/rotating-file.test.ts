@@ -6,7 +6,7 @@ import { createLogger } from '../../../src/node/log/create-logger.ts';
 import { RotatingFile } from '../../../src/node/log/rotating-file.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('a log goes on where it ended, keeps one older part, and is for its owner only', async () => {
+test('a log continues where it ended, keeps one older part, and is for its owner only', async () => {
   const path = join(await temporaryFolder(), 'agent.log');
   for (const line of ['one\n', 'two\n', 'three\n', 'four\n']) new RotatingFile({ path, maxBytes: 8 }).write(line);
   expect([readFileSync(path, 'utf8'), readFileSync(`${path}.1`, 'utf8')]).toEqual(['three\nfour\n', 'one\ntwo\n']);

@@ -132,7 +132,7 @@ async function startLogging(count: number): Promise<{ child: ChildProcess; log: 
 
 const linesTo = (count: number): object[] => Array.from({ length: count }, (_, line) => ({ msg: 'A line', line }));
 
-test('a program whose log nobody reads goes on, and writes the log when it ends', async () => {
+test('a program whose log nobody reads continues, and writes the log when it ends', async () => {
   const { child, log, exited } = await startLogging(8000);
   const read = text(log);
   child.send('end');

@@ -53,7 +53,7 @@ test('a pod is Ready when it has been so for a second', async () => {
   expect([...(await run).values()]).toEqual([ready]);
 });
 
-test('what is not decided when the time is over has no outcome', async () => {
+test('what is not decided when the time is up has no outcome', async () => {
   const { clock, run } = startRun();
   await clock.advance(timeoutMs);
   expect(await run).toEqual(new Map());

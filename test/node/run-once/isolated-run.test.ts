@@ -76,7 +76,7 @@ test('a run that waits for others to begin or to end can be interrupted', async 
   expect(await runsLeft(node)).toEqual([]);
 });
 
-test('distinguishes a killed run that cannot be removed from one that goes on', async () => {
+test('distinguishes a killed run that cannot be removed from one that continues', async () => {
   const endpoint = 'unix:///nonexistent/containerd.sock';
   const node = await newNode('--container-runtime-endpoint', endpoint);
   const { options } = await openIsolatedRun(node, silentLogger, signal);

@@ -306,7 +306,7 @@ describe('an image that could not be pulled', () => {
     'unexpected status from HEAD request to https://registry.example/v2/app/manifests/1: 503 Service Unavailable',
     'unexpected status: 429 Too Many Requests',
     'write /var/lib/containerd/ingest: no space left on device',
-  ])('for now is tried until the time is over: %s', (message) => {
+  ])('for now is tried until the time is up: %s', (message) => {
     expect(outcomeAfter(100, message)).toBeUndefined();
   });
 });

@@ -97,7 +97,7 @@ test('the read-only port shows pods and metrics, and runs nothing', async () => 
   ]);
 });
 
-test('connections are probed as those of Go, so that a client that is gone does not keep one', async () => {
+test('connections are probed as those of Go, so that a client that was removed does not keep one', async () => {
   const { secure } = await ApiRig.open();
   const { server: readOnly } = await openReadOnly();
   const probed: boolean[] = [];

@@ -71,7 +71,7 @@ test('a pair is kept until thirty days before its end, and a damaged one is repl
   expect(await readFile(join(files.certDir, 'kubelet.crt'), 'utf8')).toBe(third.cert);
 });
 
-test('a pair that was made while the clock was ahead is made anew', async () => {
+test('a pair that was made while the clock was ahead is made again', async () => {
   const files = await filesIn();
   const ahead = await servingPair(files, at(start + 14 * 365 * dayMs));
   const { cert } = await servingPair(files, at(start));

@@ -136,7 +136,7 @@ describe('an agent', () => {
     await expect(snapshot()).rejects.toMatchObject(silent(what));
   });
 
-  test('tells of no event without end', async () => {
+  test('reports no event without end', async () => {
     await serve((_request, response) => {
       response.write('x'.repeat(5_000_000));
     });

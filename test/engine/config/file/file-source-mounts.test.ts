@@ -55,7 +55,7 @@ describe('a folder that is not mounted any more', () => {
     expect(await folder.read(last)).toEqual(well);
   });
 
-  test('is looked at every second, as nobody tells of mounts', async () => {
+  test('is checked every second, because mounts are not reported', async () => {
     await folder.read(folder.start());
     await unmount();
     const recorder = new SourceRecorder(folder.start());
@@ -66,7 +66,7 @@ describe('a folder that is not mounted any more', () => {
     expect(await whileTimePasses(folder.clock, isWell)).toEqual({ pods: ['one-edge1'], problems: [] });
   });
 
-  test('says nothing by what lies below it, also if it was mounted in the middle of a look', async () => {
+  test('ignores what lies below it, also if it was mounted during a check', async () => {
     let beforeAnswer = (): Promise<void> => Promise.resolve();
     folder.readMountPoints = async () => {
       await beforeAnswer();
@@ -86,7 +86,7 @@ describe('a folder that is not mounted any more', () => {
   test.each([
     ['another revision', async () => writeFile(`${folder.path}.below/a.yaml`, podManifest('one', 'app:0'))],
     ['nothing', () => Promise.resolve()],
-  ])('says nothing by what lies below it, %s, when it goes in the middle of a look', async (_what, lay) => {
+  ])('ignores what lies below it, %s, if it is unmounted during a check', async (_what, lay) => {
     let afterAnswer = (): Promise<void> => Promise.resolve();
     folder.readMountPoints = async () => {
       const answer = [...mountPoints];

@@ -93,7 +93,7 @@ describe('a file that broke while no agent ran', () => {
   });
 });
 
-describe('a file that is gone when the agent starts', () => {
+describe('a file that was removed when the agent starts', () => {
   test('takes its pods with it, and what was kept of it', async () => {
     await folder.put('a.yaml', podManifest('one'));
     await folder.put('b.yaml', podManifest('two'));

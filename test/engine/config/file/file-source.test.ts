@@ -153,7 +153,7 @@ describe('from one look to the next', () => {
     expect(await read(source)).toEqual({ pods: ['two-edge1 app:1'], problems: [] });
   });
 
-  test('a file that is replaced by a rename is read anew, even with size and time of the one before', async () => {
+  test('a file that is replaced by a rename is read again, even with size and time of the one before', async () => {
     await put('a.yaml', manifest('one', 'app:1'));
     const time = new Date('2024-01-01');
     await utimes(join(folder, 'a.yaml'), time, time);
@@ -203,7 +203,7 @@ describe('from one look to the next', () => {
     expect(await read(source)).toEqual({ pods: [], problems: [] });
   });
 
-  test('a file that broke and then goes takes its pod with it', async () => {
+  test('a broken file that is then removed removes its pod', async () => {
     await put('a.yaml', manifest('one'));
     const source = sourceOf();
     await read(source);
@@ -333,7 +333,7 @@ describe('a running source', () => {
     expect(await run(sourceOf()).next()).toEqual({ pods: [], problems: [] });
   });
 
-  test('notices a file that comes, changes and goes', async () => {
+  test('notices a file that appears, changes and disappears', async () => {
     const running = run(sourceOf());
     await running.next();
     await put('a.yaml', manifest('one'));
@@ -465,7 +465,7 @@ describe('a running source', () => {
     await running.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
   });
 
-  test('says when a file that is not read comes and goes', async () => {
+  test('says when a file that is not read appears and disappears', async () => {
     const running = run(sourceOf());
     await running.next();
     await put('a.yaml.bak', manifest('one'));
@@ -475,7 +475,7 @@ describe('a running source', () => {
     expect(await running.next()).toEqual({ pods: [], problems: [] });
   });
 
-  test('says that a file is not read that is made and written during a look', async () => {
+  test('says that a file is not read that is made and written during a check', async () => {
     await put('a.yaml', manifest('one'));
     const running = run(sourceOf());
     await running.next();
@@ -485,7 +485,7 @@ describe('a running source', () => {
     await running.nextThat((handed) => isDeepStrictEqual(handed.problems, problems));
   });
 
-  test('looks at everything again after the check period, and hands over no list that is the same', async () => {
+  test('checks everything again after the check period, and hands over no list that is the same', async () => {
     await put('a.yaml', manifest('one'));
     await put('a.yaml.bak', manifest('one'));
     const problems = ['warning ignored: its name does not end in .yaml, .yml, .json'];

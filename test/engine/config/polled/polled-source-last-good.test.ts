@@ -44,7 +44,7 @@ test('a start without the server brings the pods of the last life at once, and s
   expect(server.requests.items.at(-1)?.headers['if-none-match']).toBe('"1"');
 });
 
-test('weeks without the server, and a power cut after them, take no pod away', async () => {
+test('weeks without the server, and then a power cut, remove no pod', async () => {
   const agent = await stopped();
   await server.stop();
   await agent.restart();
@@ -208,7 +208,7 @@ test('without a signature it is not taken when there has to be one', async () =>
   expect((await agent.next()).pods).toBeUndefined();
 });
 
-test('what is on the disk tells no secret of the URL, and is for its owner alone', async () => {
+test('files on disk have no secret of the URL, and only their owner can read them', async () => {
   const agent = await stopped(undefined, '?token=s3cret');
   const [name = '', ...others] = await readdir(agent.lastGoodFolder);
   expect(others).toEqual([]);

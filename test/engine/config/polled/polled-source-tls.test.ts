@@ -98,7 +98,7 @@ describe('the certificate of a server', () => {
     expect(server.requests.items).toHaveLength(1);
   });
 
-  test('has to be there: a server without TLS is said to be one', async () => {
+  test('has to be there: a server without TLS is reported as such', async () => {
     const plain = await WebServer.start();
     const agent = await Asking.start({ url: plain.url().replace('http:', 'https:') });
     expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the server does not speak TLS'] });
@@ -156,7 +156,7 @@ describe('a bearer token', () => {
       response.writeHead(isKnown ? 200 : 401).end(isKnown ? web : '');
     };
 
-  test('is sent, and read anew from its file', async () => {
+  test('is sent, and read again from its file', async () => {
     const tokenFile = await file('token', 'first\n');
     const { agent, server } = await asking(own, { answer: guarded('first'), files: { tokenFile } });
     expect(await agent.next()).toEqual(webRuns);

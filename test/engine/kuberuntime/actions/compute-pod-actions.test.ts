@@ -60,7 +60,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('that is gone is replaced by the next attempt, and init containers begin anew', () => {
+  test('that was removed is replaced by the next attempt, and init containers begin anew', () => {
     const pod = makePod({ spec: { initContainers: [setup] } });
     const podStatus = makePodStatus(pod, {
       sandboxStatuses: [makeSandbox({ state: 'notready', attempt: 2 })],
@@ -75,7 +75,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('that is gone is replaced even in a pod that runs once, if no container of it has run', () => {
+  test('that was removed is replaced even in a pod that runs once, if no container of it has run', () => {
     const pod = makePod({ spec: { restartPolicy: 'Never' } });
     const podStatus = makePodStatus(pod, {
       sandboxStatuses: [makeSandbox({ state: 'notready' })],

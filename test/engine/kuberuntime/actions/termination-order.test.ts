@@ -21,7 +21,7 @@ test('sidecars wait for all regular containers and for the sidecar after them', 
   );
 });
 
-test('a sidecar that is gone ends the chain', () => {
+test('a sidecar that was removed ends the chain', () => {
   const pod = makePod({ spec: { initContainers: [sidecar('first'), sidecar('second'), sidecar('third')] } });
   expect(terminationOrder(pod, new Set(['first', 'third', 'web']))).toEqual(
     new Map([
