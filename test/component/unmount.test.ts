@@ -48,7 +48,7 @@ test('a mount that does not let go in time is detached by force, and its folder 
   });
 });
 
-test('a mount that is gone once the time is up is not an error', async () => {
+test('a mount that is detached when the time is up is not an error', async () => {
   const volume = join(folder, 'volume');
   await mkdir(volume);
   await mountTmpfs(volume, undefined);
