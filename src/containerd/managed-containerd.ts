@@ -1,7 +1,11 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../errors.ts';
+import { withFileLock } from '../files/file-lock.ts';
+import { ifPresent } from '../files/if-present.ts';
 import type { Logger } from '../logger.ts';
 import { requireRoot } from '../process/needs-root.ts';
 import type { CNIOptions } from './cni-config.ts';
@@ -85,8 +89,8 @@ export class ManagedContainerd {
   private readonly images: ManagedImages;
   private readonly supervisor: ContainerdSupervisor;
   private readonly orphanShims: OrphanShims;
-  /** True after a store was set aside, until the archives of the root-dir are in the new one. */
-  private hasNewStore = false;
+  /** The store that has the archives of the root-dir. Undefined before the first import. */
+  private importedInto: string | undefined;
 
   constructor(private readonly options: ManagedContainerdOptions) {
     this.clock = options.clock;
@@ -118,7 +122,7 @@ export class ManagedContainerd {
           void this.orphanShims.follow();
           this.network.warnAgain();
           this.network.warnOnce(warnings);
-          if (this.hasNewStore) void this.importAgain();
+          void this.importIntoNewStore();
           options.onRestart?.(process, warnings);
         },
       },
@@ -175,11 +179,13 @@ export class ManagedContainerd {
       const stopped = await this.stopContainers(pods);
       result = { stopped, store: await setAsideStore(this.paths) };
     };
-    if (hasAgent) await this.supervisor.halt(signal, work);
-    else await this.supervisor.renew(signal, work);
-    await waitUntilReady(this.paths.socket, { clock: this.clock, signal, timeoutMs: readyTimeoutMs });
-    await this.ensurePauseImage(signal);
-    const imported = await this.importImages(signal);
+    const imported = await this.whileNoneRepairs(signal, async () => {
+      if (hasAgent) await this.supervisor.halt(signal, work);
+      else await this.supervisor.renew(signal, work);
+      await waitUntilReady(this.paths.socket, { clock: this.clock, signal, timeoutMs: readyTimeoutMs });
+      await this.ensurePauseImage(signal);
+      return this.images.importFolder(this.bounded(signal));
+    });
     if (result === undefined) throw new Error('The store was not set aside');
     return { ...result, imported };
   }
@@ -237,16 +243,15 @@ export class ManagedContainerd {
 
   private async setAside(damage: DamagedStoreError): Promise<void> {
     const store = await setAsideStore(this.paths);
-    this.hasNewStore = true;
     this.options.onSetAside?.(store, damage);
   }
 
-  /** Imports the archives of the root-dir into a store that is new since this start. Never rejects. */
-  private async importAgain(): Promise<void> {
+  /** Imports the archives of the root-dir if the store was replaced, maybe by `repair-store`. Never rejects. */
+  private async importIntoNewStore(): Promise<void> {
     const signal = this.supervisor.released;
     try {
-      const { imported, failed } = await this.importImages(signal);
-      this.hasNewStore = false;
+      if (this.importedInto === undefined || this.importedInto === (await this.storeIdentity())) return;
+      const { imported, failed } = await this.whileNoneRepairs(signal, () => this.importImages(signal));
       for (const { file, names } of imported) this.logger.info({ file, names }, 'Imported an image archive');
       for (const { file, error } of failed)
         this.logger.error({ file, err: error.message }, 'An image archive was not imported');
@@ -266,8 +271,22 @@ export class ManagedContainerd {
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
-  importImages(signal?: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
-    return this.images.importFolder(this.bounded(signal), onProgress);
+  async importImages(signal?: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
+    const store = await this.storeIdentity();
+    const imported = await this.images.importFolder(this.bounded(signal), onProgress);
+    this.importedInto = store;
+    return imported;
+  }
+
+  /** containerd creates the folder of its database in a new store. */
+  private async storeIdentity(): Promise<string> {
+    const found = await ifPresent(stat(join(this.paths.root, 'io.containerd.metadata.v1.bolt')));
+    return `${String(found?.ino)} ${String(found?.birthtimeMs)}`;
+  }
+
+  /** An agent and `repair-store` import the same archives into a new store, one after the other. */
+  private whileNoneRepairs<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return withFileLock(this.paths.repairLock, this.clock, work, { signal });
   }
 
   /**

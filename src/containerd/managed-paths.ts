@@ -19,6 +19,8 @@ export interface ManagedPaths {
   readonly pidFile: string;
   /** Folder of the lock for starting containerd (`withFileLock`). */
   readonly launchLock: string;
+  /** Folder of the lock for filling a new store. */
+  readonly repairLock: string;
   /** Registry settings, such as mirrors and certificates, with one folder per registry. */
   readonly registryHosts: string;
   readonly cniConfDir: string;
@@ -42,6 +44,7 @@ export function managedPaths(rootDir: string): ManagedPaths {
     logFile: join(base, 'containerd.log'),
     pidFile: join(base, 'containerd.pid'),
     launchLock: join(base, 'launch.lock'),
+    repairLock: join(base, 'repair.lock'),
     registryHosts: join(base, 'certs.d'),
     cniConfDir: join(top, 'cni', 'net.d'),
     imagesFolder: join(top, 'images'),

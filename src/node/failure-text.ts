@@ -90,7 +90,8 @@ const actions: Readonly<Record<string, string>> = {
 function addressOf(error: Error): string {
   const { address, port } = error as { address?: string; port?: number };
   if (address === undefined) return '';
-  return port === undefined ? address : `${address}:${port}`;
+  // A unix socket has port -1.
+  return port === undefined || port < 0 ? address : `${address}:${port}`;
 }
 
 function hintFor(error: NodeJS.ErrnoException): string | undefined {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { open, readdir, stat, truncate } from 'node:fs/promises';
+import { open, readdir, rename, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
@@ -60,6 +60,19 @@ test('a store that is replaced while the agent runs has the images of the root-d
   await agent.write('web.yaml', web);
   await agent.untilReady('web');
   expect(await aside(agent)).toEqual(['root', 'root.damaged']);
+});
+
+test('a store that another process replaced, such as a killed repair-store, has the images again', async () => {
+  const agent = await startAgent();
+  onTestFinished(() => agent.cleanUp());
+  const { root } = managedPaths(agent.rootDir);
+  process.kill(agent.pid, 'SIGSTOP');
+  process.kill(await agent.containerdPid(), 'SIGKILL');
+  await rename(root, `${root}.damaged`);
+  process.kill(agent.pid, 'SIGCONT');
+  await agent.waitForLog(({ msg }) => msg === 'containerd exited; restarting it');
+  await agent.write('web.yaml', web);
+  await agent.untilReady('web');
 });
 
 test('with --keep-damaged-store, or while containers run, the start fails with the cure, which works', async () => {

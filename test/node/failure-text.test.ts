@@ -26,6 +26,10 @@ describe('what a command says', () => {
       'error: cannot listen on 127.0.0.1:80: permission denied\nhint: Run as root, or check the permissions.\n',
     ],
     [
+      systemError('ENOSPC', -28, { syscall: 'listen', address: '/mnt/root/kubelet-ts.sock', port: -1 }),
+      'error: cannot listen on /mnt/root/kubelet-ts.sock: no space left on device\nhint: Free space on the disk.\n',
+    ],
+    [
       systemError('ENOENT', -2, { syscall: 'spawn modprobe', path: 'modprobe' }),
       'error: cannot start modprobe: no such file or directory\n',
     ],
