@@ -84,7 +84,9 @@ function endpointsOf(
   const found = pods.flatMap((pod) => {
     const target = targetIn(pod, port);
     const ip = pod.ips.find((one) => familyOf(one) === family);
-    return target === undefined || ip === undefined ? [] : [{ isTerminating: pod.isTerminating, ip, port: target }];
+    if (target === undefined || ip === undefined) return [];
+    const isTerminating = pod.isTerminating && !service.publishNotReadyAddresses;
+    return [{ isTerminating, ip, port: target }];
   });
   const active = found.filter(({ isTerminating }) => !isTerminating);
   if (Object.keys(service.selector).length > 0)

@@ -26,7 +26,7 @@ interface Reader {
  * Service as its subdomain, it also has its own name. Kubernetes: DNS-Based Service Discovery, specification 1.1.0
  */
 export function serviceLines(named: Named, reader: Reader): string[] {
-  const pods = named.pods.filter(({ isTerminating }) => !isTerminating).toSorted(byName);
+  const pods = named.pods.toSorted(byName);
   return named.services
     .toSorted(byName)
     .flatMap((service) => [...linesOf(service, { ...named, pods }, reader), ...ownLines(service, pods, reader)]);
@@ -68,7 +68,7 @@ function ownLines(service: Service, pods: readonly ServicePod[], reader: Reader)
 }
 
 const isNamedBy = (service: Service, pod: ServicePod): boolean =>
-  isSelected(service, pod) && (pod.isReady || service.publishNotReadyAddresses);
+  isSelected(service, pod) && (service.publishNotReadyAddresses || (pod.isReady && !pod.isTerminating));
 
 function namesOf(name: string, namespace: string, reader: Reader): string[] {
   const full = `${name}.${namespace}`;

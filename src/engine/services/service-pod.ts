@@ -13,7 +13,10 @@ export interface ServicePod {
   /** Addresses, primary first. */
   ips: readonly string[];
   isReady: boolean;
-  /** True once it stops. Until it is no longer Ready, it gets connections only if the Service has no other pod. */
+  /**
+   * True once it stops. Until it is no longer Ready, it gets connections only if the Service has no other pod. It does
+   * not count for Services with `publishNotReadyAddresses`.
+   */
   isTerminating: boolean;
   /** Ports of its containers with a name. */
   namedPorts: readonly { name: string; protocol: Protocol; port: number }[];

@@ -84,6 +84,12 @@ test.each<[string, Service, ServicePod[], string[]]>([
     [pod('web-0', '10.222.0.5', { isReady: false })],
     ['default/web TCP 10.223.0.5 80 -> 10.222.0.5 80'],
   ],
+  [
+    'pods that stop next to others with publishNotReadyAddresses',
+    makeService('web', { publishNotReadyAddresses: true }),
+    [pod('web-0', '10.222.0.5', { isTerminating: true }), pod('web-1', '10.222.0.6')],
+    ['default/web TCP 10.223.0.5 80 -> 10.222.0.5 80, 10.222.0.6 80'],
+  ],
   ['nothing without a pod', makeService('web'), [], ['default/web TCP 10.223.0.5 80 -> ']],
   [
     'a port of the node, in both families',

@@ -68,6 +68,12 @@ describe('serviceLines', () => {
       [`10.88.0.2\t${names}`],
     ],
     [
+      'a pod that stops with publishNotReadyAddresses',
+      [headless('db', { publishNotReadyAddresses: true })],
+      [pod('db-0', '10.88.0.2', { isTerminating: true })],
+      [`10.88.0.2\t${names}`],
+    ],
+    [
       'a pod of a subdomain by its own name, too',
       [headless('db')],
       [pod('db-0', '10.88.0.2', { hostname: 'db-0', subdomain: 'db' })],
