@@ -16,6 +16,7 @@ test('everything is below the root-dir', () => {
     logFile: '/var/lib/kubelet-ts/containerd/containerd.log',
     pidFile: '/var/lib/kubelet-ts/containerd/containerd.pid',
     launchLock: '/var/lib/kubelet-ts/containerd/launch.lock',
+    repairLock: '/var/lib/kubelet-ts/containerd/repair.lock',
     registryHosts: '/var/lib/kubelet-ts/containerd/certs.d',
     cniConfDir: '/var/lib/kubelet-ts/cni/net.d',
     imagesFolder: '/var/lib/kubelet-ts/images',
