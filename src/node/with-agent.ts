@@ -18,7 +18,7 @@ import type { OnStarting } from './import-images.ts';
 import { referenceVersion } from './options/flags.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { type NodeRequest, openNode } from './open-node.ts';
-import { setAsideFiles } from './set-aside-files.ts';
+import { setAsideMisplaced } from './set-aside-misplaced.ts';
 
 export interface AgentRequest {
   options: NodeOptions;
@@ -59,7 +59,7 @@ export async function withAgent<T>(
   await makeFolder(options.rootDir, 0o750);
   // Repeats what each command does: another user may have created it in between.
   refuseForeignRootDir(options.rootDir);
-  await setAsideFiles(options.rootDir, logger);
+  await setAsideMisplaced(options.rootDir, logger);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
   let resolveRuntimeFound = (): void => undefined;

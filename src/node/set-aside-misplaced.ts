@@ -10,14 +10,22 @@ const folders = [
   ...['state', 'state/history', 'state/operations', 'state/status-urls', 'state/workloads'],
 ] as const;
 
+/** Files whose place a folder may have. Other files of the agent are set aside when they are read. */
+const files = ['containerd/config.toml'] as const;
+
 /**
- * Renames files in the place of these folders, as a repair of the file system can leave them: nothing could start.
- * Never rejects.
+ * Renames files in the place of folders and the reverse, as a repair of the file system can leave them: nothing could
+ * start. Never rejects.
  */
-export async function setAsideFiles(rootDir: string, logger: Pick<Logger, 'warn'>): Promise<void> {
+export async function setAsideMisplaced(rootDir: string, logger: Pick<Logger, 'warn'>): Promise<void> {
   for (const name of folders) {
     const path = join(rootDir, name);
     const stats = await lstat(path).catch(() => undefined);
     if (stats?.isFile() === true) await setAside(path, 'it is a file where a folder belongs', logger);
+  }
+  for (const name of files) {
+    const path = join(rootDir, name);
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats?.isDirectory() === true) await setAside(path, 'it is a folder where a file belongs', logger);
   }
 }
