@@ -13,6 +13,7 @@ import { startChanges } from './outdated-start.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import type { PodNetwork } from './pod-network.ts';
 import { readDropIns } from './read-drop-ins.ts';
+import { watchesFolder } from './watches-folder.ts';
 import { chooseSnapshotter, nativeWarning } from './snapshotter.ts';
 
 interface Deps {
@@ -79,18 +80,32 @@ export class ContainerdLaunch {
     // The running one is kept if no other one is installed.
     const installed = restartsForChanges ? await find().catch(() => undefined) : undefined;
     if (installed === undefined) return { changes: [], warnings: [] };
-    const [changes, { stamp, refused, unknown }, running] = await Promise.all([
+    const [changes, { stamp, refused, unknown }, config] = await Promise.all([
       startChanges(process, installed.containerd),
       readDropIns(paths.dropIns, installed),
-      readFile(paths.configFile, 'utf8').then(dropInsOf, () => undefined),
+      readFile(paths.configFile, 'utf8').catch(() => undefined),
     ]);
-    if (running === undefined)
-      return { changes: [...changes, 'the configuration, which cannot be read'], warnings: [] };
+    if (config === undefined) return { changes: [...changes, 'the configuration, which cannot be read'], warnings: [] };
+    const running = dropInsOf(config);
     return {
-      changes: [...changes, ...(stamp === running.stamp ? [] : ['the files in conf.d'])],
+      changes: [
+        ...changes,
+        ...(stamp === running.stamp ? [] : ['the files in conf.d']),
+        ...((await followsNetwork(process, config))
+          ? []
+          : ['the folder of network configurations, which was replaced']),
+      ],
       warnings: [...refused, ...(running.isLeftOut ? [leftOutText(paths)] : unknown)],
     };
   }
+}
+
+/** False if containerd 1.x would never read a network configuration again, because it follows a folder that is gone. */
+async function followsNetwork({ pid }: ProcessIdentity, config: string): Promise<boolean> {
+  const [, folder] = /^\s*conf_dir = "([^"]+)"$/m.exec(config) ?? [];
+  if (folder === undefined) return true;
+  // If it has exited, the next start has the folder of now.
+  return watchesFolder(pid, folder).catch(() => true);
 }
 
 /** Bit of CAP_SYS_RESOURCE, which is needed to lower an oom_score_adj or raise a hard limit. See capabilities(7). */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -216,6 +216,19 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     expect(containerd.pid).not.toBe(pid);
     const environ = await readFile(`/proc/${containerd.pid ?? 0}/environ`, 'utf8');
     expect(environ.split('\0')).toContain('HTTPS_PROXY=http://proxy.example:3128');
+  });
+
+  test('is restarted if its folder of network configurations was replaced, and has a network again', async () => {
+    const { pid } = containerd;
+    containerd.release();
+    const { cniConfDir } = containerd.paths;
+    await rename(cniConfDir, `${cniConfDir}.damaged`);
+    containerd = make({ restartsForChanges: true });
+    expect(await containerd.start()).toMatchObject({ adopted: false });
+    expect(containerd.pid).not.toBe(pid);
+    expect(await sandboxState()).toBe('SANDBOX_READY');
+    const { status } = await runtime().status({});
+    expect(status?.conditions.find(({ type }) => type === 'NetworkReady')?.status).toBe(true);
   });
 
   test.each(['adopted', 'started'])('is started again when the one we %s is killed, and keeps its pods', async () => {
