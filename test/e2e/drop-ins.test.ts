@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findShims } from '../../src/containerd/containerd-shims.ts';
@@ -9,6 +9,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { Agent } from './agent.ts';
 import { containerdReleases, inTurn } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
+import { StubPrograms } from './stub-programs.ts';
 
 const classOf = (name: string): object => ({
   apiVersion: 'node.k8s.io/v1',
@@ -24,33 +25,26 @@ const runtimeOf = (name: string, lines: string): string =>
 describe.concurrent.each(containerdReleases())('the managed containerd $release', inTurn, (containerd) => {
   let agent: Agent;
   let paths: ManagedPaths;
-  let programs: string;
+  let programs: StubPrograms;
   const path = `${containerd.folder ?? ''}:${process.env['PATH'] ?? ''}`;
 
-  /** A program that leaves a mark and then runs another one. */
-  const writeStub = async (name: string, program: string): Promise<string> => {
-    const stub = join(programs, name);
-    await writeFile(stub, `#!/bin/sh\necho "$@" >> '${stub}.mark'\nexec ${program} "$@"\n`, { mode: 0o755 });
-    return stub;
-  };
-  const marksOf = (name: string): Promise<string> => readFile(join(programs, `${name}.mark`), 'utf8');
   const write = (name: string, text: string): Promise<void> => writeFile(join(paths.dropIns, name), text);
   const warnings = (since = 0): string[] =>
     agent.logs.slice(since).flatMap(({ level, msg }) => (level === 40 && msg.includes(paths.dropIns) ? [msg] : []));
 
   beforeAll(async () => {
-    programs = await mkdtemp('/tmp/kts-programs-');
-    agent = await Agent.create({ containerd, environment: { PATH: `${programs}:${path}` } });
+    programs = await StubPrograms.create();
+    agent = await Agent.create({ containerd, environment: { PATH: `${programs.folder}:${path}` } });
     paths = managedPaths(agent.rootDir);
     await mkdir(paths.dropIns);
   });
   afterAll(async () => {
     await agent.cleanUp();
-    await rm(programs, { recursive: true });
+    await programs.remove();
   });
 
   test('starts with the files that it understands, and what is wrong with the others is logged', async () => {
-    const runc = await writeStub('stub-runc', 'runc');
+    const runc = await programs.write('stub-runc', 'runc');
     await write(
       '10-stub.toml',
       runtimeOf('stub', `runtime_type = "io.containerd.runc.v2"\noptions.BinaryName = "${runc}"`),
@@ -77,13 +71,13 @@ describe.concurrent.each(containerdReleases())('the managed containerd $release'
     await agent.write('stub.yaml', podOf('stub'));
     await agent.untilReady('stub');
     const { id } = await agent.runningContainer('stub');
-    expect(await marksOf('stub-runc')).toMatch(new RegExp(`create .*${id}`));
+    expect(await programs.calls('stub-runc')).toMatch(new RegExp(`create .*${id}`));
   });
 
   test('a drop-in for a shim is applied when the agent starts again, and pods go on', async () => {
     const [pid, container] = [await agent.containerdPid(), await agent.runningContainer('stub')];
     const usual = join((await findContainerd({ path })).containerd, '../containerd-shim-runc-v2');
-    await writeStub('containerd-shim-stub-v1', usual);
+    await programs.write('containerd-shim-stub-v1', usual);
     await write('60-shim.toml', runtimeOf('shim', 'runtime_type = "io.containerd.stub.v1"'));
     for (const isChanged of [true, false]) {
       await agent.stop();
@@ -96,7 +90,7 @@ describe.concurrent.each(containerdReleases())('the managed containerd $release'
     await agent.write('shim-class.yaml', classOf('shim'));
     await agent.write('shim.yaml', podOf('shim'));
     await agent.untilReady('shim');
-    expect(await marksOf('containerd-shim-stub-v1')).toMatch(/-namespace k8s\.io .* start$/m);
+    expect(await programs.calls('containerd-shim-stub-v1')).toMatch(/-namespace k8s\.io .* start$/m);
     expect(await findShims(paths.socket)).toHaveLength(2);
   });
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isAtLeast } from '../../src/containerd/containerd-version.ts';
@@ -10,6 +10,7 @@ import { Agent } from './agent.ts';
 import { containerdReleases, inTurn } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { repository } from './program.ts';
+import { StubPrograms } from './stub-programs.ts';
 
 const page = await readFile(join(repository, 'docs/use/gpu-or-wasm.md'), 'utf8');
 /** The files of the page: each block begins with a comment that has its path. */
@@ -22,15 +23,9 @@ const driver = '/usr/bin/nvidia-container-runtime';
 
 describe.concurrent.each(containerdReleases())('with containerd $release', inTurn, (containerd) => {
   let agent: Agent;
-  let programs: string;
+  let programs: StubPrograms;
   const path = `${containerd.folder ?? ''}:${process.env['PATH'] ?? ''}`;
 
-  const writeStub = async (name: string, program: string): Promise<string> => {
-    const stub = join(programs, name);
-    await writeFile(stub, `#!/bin/sh\necho "$@" >> '${stub}.mark'\nexec ${program} "$@"\n`, { mode: 0o755 });
-    return stub;
-  };
-  const marksOf = (name: string): Promise<string> => readFile(join(programs, `${name}.mark`), 'utf8');
   const findings = async (check: string): Promise<string[]> => {
     const { stdout } = await agent.cli(['doctor', agent.manifestsFolder, '-o', 'json', '--healthz-port', '0']);
     const report = JSON.parse(stdout) as { findings: Finding[] };
@@ -38,25 +33,25 @@ describe.concurrent.each(containerdReleases())('with containerd $release', inTur
   };
 
   beforeAll(async () => {
-    programs = await mkdtemp('/tmp/kts-programs-');
-    agent = await Agent.create({ containerd, environment: { PATH: `${programs}:${path}` } });
+    programs = await StubPrograms.create();
+    agent = await Agent.create({ containerd, environment: { PATH: `${programs.folder}:${path}` } });
     await agent.start();
   });
   afterAll(async () => {
     await agent.cleanUp();
-    await rm(programs, { recursive: true });
+    await programs.remove();
   });
 
   test('the page leads from a driver to a running pod, and doctor names each step that is missing', async () => {
     const { dropIns } = managedPaths(agent.rootDir);
-    const program = join(programs, basename(driver));
+    const program = join(programs.folder, basename(driver));
     await mkdir(dropIns);
     await writeFile(join(dropIns, 'nvidia.toml'), fileOf('nvidia.toml').replace(driver, program));
     const missing = `problem: handler nvidia: ${program} is not installed`;
     const unknown = 'problem: handler nvidia: the running containerd does not know it yet';
     const unnamed = 'warning: handler nvidia: no RuntimeClass names it';
     expect(await findings('handlers')).toEqual([missing, unknown, unnamed]);
-    await writeStub(basename(driver), 'runc');
+    await programs.write(basename(driver), 'runc');
     expect(await findings('handlers')).toEqual([unknown, unnamed]);
     const manifest = fileOf('cuda.yaml')
       .replace(/image: .*/, 'image: localhost/busybox:1')
@@ -74,7 +69,7 @@ describe.concurrent.each(containerdReleases())('with containerd $release', inTur
     expect(await findings('handlers')).toEqual(['ok: handler nvidia: installed, RuntimeClass nvidia']);
     await agent.untilReady('cuda');
     const { id } = await agent.runningContainer('cuda');
-    expect(await marksOf(basename(driver))).toMatch(new RegExp(`create .*${id}`));
+    expect(await programs.calls(basename(driver))).toMatch(new RegExp(`create .*${id}`));
   });
 
   test('the shim of the wasm runtime is found by its type', async () => {
@@ -90,10 +85,10 @@ describe.concurrent.each(containerdReleases())('with containerd $release', inTur
     await agent.write('wasm.yaml', makePod('wasm', { runtimeClassName: 'wasm', containers: [shell('main', serve)] }));
     await agent.stop();
     const usual = join((await findContainerd({ path })).containerd, '../containerd-shim-runc-v2');
-    await writeStub('containerd-shim-wasmtime-v1', usual);
+    await programs.write('containerd-shim-wasmtime-v1', usual);
     await agent.start();
     await agent.untilReady('wasm');
-    expect(await marksOf('containerd-shim-wasmtime-v1')).toMatch(/ start$/m);
+    expect(await programs.calls('containerd-shim-wasmtime-v1')).toMatch(/ start$/m);
     expect(await findings('handlers')).toContain('ok: handler wasmtime: installed, RuntimeClass wasm');
   });
 
