@@ -48,7 +48,7 @@ async function deleteContainer({ program, id }: ContainerdShim, bundle: string, 
 
 async function removeBundle(bundle: string): Promise<void> {
   const rootfs = join(bundle, 'rootfs');
-  await execa('umount', ['-l', rootfs], { reject: false });
+  await execa('umount', ['-l', rootfs], { reject: false, timeout: deleteTimeoutMs });
   // Fails while something is mounted there, because the content of the mount must not be deleted.
   await ifPresent(rmdir(rootfs));
   await rm(bundle, { recursive: true, force: true });

@@ -17,6 +17,8 @@ interface BridgeRemoval {
   reservationsDir?: string;
 }
 
+const timeoutMs = 15_000;
+
 /**
  * Removes our bridge once no pods are left. Does nothing if there is no bridge or another root-dir uses the same one.
  * Keeps a bridge that has other interfaces or cannot be removed, and logs that.
@@ -28,13 +30,14 @@ export async function removeBridge(
   if (!(await interfaceNames(interfacesFile)).includes(bridge)) return;
   if ((await new SubnetReservations(reservationsDir).ofOthers(file)).some((other) => subnets.includes(other))) return;
   try {
-    const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
+    const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge], { timeout: timeoutMs });
     if (ports !== '')
       logger.warn({ bridge, ports: ports.split('\n').length }, 'Kept the bridge, because others use it');
-    else await execa(ip, ['link', 'delete', bridge]);
+    else await execa(ip, ['link', 'delete', bridge], { timeout: timeoutMs });
   } catch (error) {
-    const { code, stderr } = error as ExecaError;
-    const reason = code === 'ENOENT' ? '"ip" is missing, install the package iproute2' : String(stderr).trim();
+    const { code, stderr, shortMessage } = error as ExecaError;
+    const reason =
+      code === 'ENOENT' ? '"ip" is missing, install the package iproute2' : String(stderr).trim() || shortMessage;
     logger.warn(`Kept the bridge ${bridge} (${reason}); remove it with "ip link delete ${bridge}"`);
   }
 }

@@ -4,6 +4,8 @@ import { parseRoutes } from './cni-subnet.ts';
 import type { BridgeNetwork } from './network/rules.ts';
 import { interfaceNames } from './remove-bridge.ts';
 
+const timeoutMs = 15_000;
+
 /** True if the machine has no route to the pods on a bridge: it is down, has lost its address, or was removed. */
 export async function isCutOff({ bridge }: BridgeNetwork): Promise<boolean> {
   return !parseRoutes(await readFile('/proc/net/route', 'utf8')).some(({ device }) => device === bridge);
@@ -16,8 +18,10 @@ export async function isCutOff({ bridge }: BridgeNetwork): Promise<boolean> {
 export async function restoreBridge({ bridge, subnets }: BridgeNetwork): Promise<boolean> {
   if (!(await interfaceNames()).includes(bridge)) return false;
   // The kernel takes the IPv6 addresses of an interface that goes down.
-  await execa('ip', ['link', 'set', bridge, 'up']);
-  for (const subnet of subnets) await execa('ip', ['address', 'replace', gatewayOf(subnet), 'dev', bridge]);
+  await execa('ip', ['link', 'set', bridge, 'up'], { timeout: timeoutMs });
+  for (const subnet of subnets) {
+    await execa('ip', ['address', 'replace', gatewayOf(subnet), 'dev', bridge], { timeout: timeoutMs });
+  }
   return true;
 }
 

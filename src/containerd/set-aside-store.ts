@@ -69,9 +69,10 @@ async function unmountBelow(folder: string): Promise<void> {
   const real = join(await realpath(dirname(folder)), basename(folder));
   const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
   const below = mounts.map(unescaped).filter((path) => path.startsWith(`${real}/`));
-  for (const path of below.reverse()) await execa('umount', ['-l', path]);
+  for (const path of below.reverse()) await execa('umount', ['-l', path], { timeout: unmountTimeoutMs });
 }
 
+const unmountTimeoutMs = 15_000;
 const usageTimeoutMs = 60_000;
 
 /** Bytes on the disk. What cannot be read in a damaged folder is left out. */
