@@ -113,7 +113,7 @@ const mayChange = (path: KeyPath): boolean =>
 
 /** What a drop-in may not set although we leave it to containerd. */
 const reserved: readonly KeyPath[] = [
-  // With smaller messages, the agent could not talk to it.
+  // A lower limit for messages would break the agent's calls.
   ['grpc'],
   ['ttrpc'],
   ...[plugins.cri, plugins.runtime].flatMap((cri) => [

@@ -54,7 +54,7 @@ export class ServiceNetwork {
 
   /**
    * Chooses the subnets of cluster addresses, IPv4 first. They stay the same until the user chooses others. Rejects
-   * with a `UserError` if this machine cannot forward.
+   * with a `UserError` if iptables is missing or no subnet can be chosen.
    */
   async openSubnets(): Promise<readonly string[]> {
     const { rootDir, choice, bridge, filters, clock, logger } = this.deps;

@@ -22,7 +22,9 @@ export async function subnetOf(file: string): Promise<string | undefined> {
   return /"subnet":\s*"([0-9./]+)"/.exec(await readText(file))?.[1];
 }
 
-/** Returns all subnets in such a file, or undefined if it is missing. Rejects if it cannot be read. */
+/**
+ * Returns all subnets in a CNI configuration. Returns undefined if the file is missing. Rejects if it cannot be read.
+ */
 export async function subnetsIn(file: string): Promise<string[] | undefined> {
   const bytes = await ifPresent(readRegularFile(file, maxFileBytes));
   return bytes && allSubnets(bytes.toString());

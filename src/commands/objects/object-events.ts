@@ -27,8 +27,8 @@ interface Node {
 export type IsOfObject = (event: Pick<ListedEvent, 'namespace' | 'name'>) => boolean;
 
 /**
- * The events of a workload or a Service, also from before the agent started, oldest first: with those of its pods, also
- * of removed ones, and of the runs of a CronJob.
+ * Lists the events of a workload or a Service, oldest first, even from before the agent started. They include the
+ * events of its pods, even of removed pods, and of the runs of a CronJob.
  */
 export async function objectEvents(
   object: ResolvedObject,

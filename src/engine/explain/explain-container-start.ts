@@ -95,7 +95,7 @@ const startMessages: readonly KnownMessage<[part: Part]>[] = [
   {
     pattern: /may not run as root \(runAsNonRoot\), but (.*)/,
     cause: ([, problem = '']) => `runAsNonRoot forbids it: ${problem}`,
-    fixes: () => ['Set securityContext.runAsUser to a number above 0, or use an image with such a USER.'],
+    fixes: () => ['Set securityContext.runAsUser to a number above 0, or use an image whose USER is not root.'],
     field: 'securityContext',
   },
   {

@@ -103,7 +103,7 @@ export class PodRevisions {
     return { pod, isDerivedUID };
   }
 
-  /** Returns the accepted revision of a pod, compared with `pod`. Returns undefined if there is none. */
+  /** Returns the accepted revision of this pod, and whether that is `pod`. Returns undefined if there is none. */
   accepted(pod: Pod): AcceptedRevision | undefined {
     const record = this.deps.records.of(pod.metadata);
     const current = record && currentRevision(record);

@@ -11,7 +11,7 @@ import { ordinalOf } from './owns-pod.ts';
 
 /** What the agent knows about pods. */
 export interface PodLookup {
-  /** Returns the accepted revision of a pod, compared with the given one. */
+  /** Returns the accepted revision of this pod, and whether that is `pod`. Returns undefined if there is none. */
   accepted: (pod: Pod) => AcceptedRevision | undefined;
   /** Returns the pod of this name that runs or should run. Returns undefined if none is declared. */
   declaredPod: (pod: PodName) => Pod | undefined;

@@ -18,10 +18,10 @@ interface SavedState {
 /** The state is stored like a manifest with this path, which is not a real one. */
 export const stateOrigin = 'notes of the file source';
 
-/** Loads the state of the last run. Returns empty maps if there are none. */
+/** Loads the state of the last run. Returns empty maps if none was saved. */
 export async function loadState(source: SourceName, lastGood: LastGoodManifests | undefined): Promise<SourceState> {
   const saved = await lastGood?.load(source, stateOrigin);
-  // The cast is safe, because only `saveNotes` writes this file and its hash was checked.
+  // The cast is safe, because only `saveState` writes this file and its hash was checked.
   const { mountPoints = {}, contested = {} } = JSON.parse(Buffer.from(saved?.body ?? '{}').toString()) as SavedState;
   return { mountPoints: new Map(Object.entries(mountPoints)), contested: new Map(Object.entries(contested)) };
 }

@@ -32,7 +32,7 @@ function nextEntry(text: string, whole: string): Entry {
   const key = start.slice(0, -1).replace(/^[ \t]+/, '');
   if (!/[^ \t]$/.test(key)) throw badLine(text, whole, "it must read NAME='value'");
   const rest = text.slice(start.length);
-  // With a blank after "=", as in a shell, the value is empty, whatever follows.
+  // As in a shell, a space or tab after "=" makes the value empty. The rest of the line is ignored.
   const blank = /^[ \t][^\n]*\n?/.exec(rest);
   if (blank) return { key, value: '', rest: rest.slice(blank[0].length) };
   const quoted = /^'([^']*)'[ \t]*(?:#[^\n]*)?(?:\n|$)/.exec(rest);
